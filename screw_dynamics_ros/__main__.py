@@ -5,6 +5,6 @@
 
 import sys
 
-from screw_dynamics_ros.entry import main
+from .entry import main
 
 sys.exit(main())

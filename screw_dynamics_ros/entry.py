@@ -21,8 +21,8 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
 
-from screw_dynamics_ros.pipes import ONE_THREAD
-from screw_dynamics_ros.registry import COMMANDS, EXECUTABLES, NODES
+from .pipes import ONE_THREAD
+from .registry import COMMANDS, EXECUTABLES, NODES
 
 TRANSFORMATIONS = 'tf_transformations'  # if it is missing, a line names the remedy
 ROS_MODULES = ('ament_index_python', 'builtin_interfaces', 'launch', 'launch_ros', 'rclpy')

@@ -20,7 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.cli.command_line import (
+from ..core import Robot, ScrewDynamicsError
+from ..core.compile.kernels import BACKENDS
+from ..core.description.formats import read_robot_description
+from .command_line import (
     ROBOT_FILE,
     UNUSABLE,
     UnusableError,
@@ -30,10 +33,7 @@ from screw_dynamics_ros.cli.command_line import (
     progress_bar,
     read_description,
 )
-from screw_dynamics_ros.cli.doctor.section import Section
-from screw_dynamics_ros.core import Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.compile.kernels import BACKENDS
-from screw_dynamics_ros.core.description.formats import read_robot_description
+from .doctor.section import Section
 
 MEASURED, REFUSED, BROKEN = 0, 1, UNUSABLE
 SAMPLES = 4096

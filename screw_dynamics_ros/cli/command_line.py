@@ -24,10 +24,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from screw_dynamics_ros.core import files
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.ros.description_file import assignments, description_text
-from screw_dynamics_ros.ros.xacro_expansion import ExpansionError
+from ..core import files
+from ..core.errors import ArgumentError
+from ..ros.description_file import assignments, description_text
+from ..ros.xacro_expansion import ExpansionError
 
 UNUSABLE = 3  # exit status: a file cannot be read or written, a requirement is missing
 MAX_TIMEOUT_S = 600.0

@@ -28,7 +28,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from screw_dynamics_ros.cli.command_line import (
+from ..core import Robot, ScrewDynamicsError, UnknownNameError
+from ..core.compile.llvm.objects import object_file
+from ..core.compile.text.c_source import CSource, identifier, is_name
+from ..core.compile.text.cmake_library import cmake_library
+from ..core.compile.text.cpp_header import cpp_header
+from ..core.description.formats import read_robot_description
+from ..core.motion.laws.c_law import c_law
+from ..core.motion.laws.law_source import LawSource, options_of
+from ..core.robot.functions import FUNCTIONS, Output
+from .command_line import (
     ROBOT_FILE,
     UNUSABLE,
     UnusableError,
@@ -38,15 +47,6 @@ from screw_dynamics_ros.cli.command_line import (
     read_description,
     write_whole,
 )
-from screw_dynamics_ros.core import Robot, ScrewDynamicsError, UnknownNameError
-from screw_dynamics_ros.core.compile.llvm.objects import object_file
-from screw_dynamics_ros.core.compile.text.c_source import CSource, identifier, is_name
-from screw_dynamics_ros.core.compile.text.cmake_library import cmake_library
-from screw_dynamics_ros.core.compile.text.cpp_header import cpp_header
-from screw_dynamics_ros.core.description.formats import read_robot_description
-from screw_dynamics_ros.core.motion.laws.c_law import c_law
-from screw_dynamics_ros.core.motion.laws.law_source import LawSource, options_of
-from screw_dynamics_ros.core.robot.functions import FUNCTIONS, Output
 
 WRITTEN, REFUSED, BROKEN = 0, 1, UNUSABLE
 EXIT_STATUS = (

@@ -18,7 +18,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from screw_dynamics_ros.cli.command_line import (
+from ..core import ScrewDynamicsError
+from ..core.description.formats import read_robot_description
+from .command_line import (
     UNUSABLE,
     UnusableError,
     add_arguments_of,
@@ -27,8 +29,6 @@ from screw_dynamics_ros.cli.command_line import (
     read_description,
     write_whole,
 )
-from screw_dynamics_ros.core import ScrewDynamicsError
-from screw_dynamics_ros.core.description.formats import read_robot_description
 
 WRITTEN, REFUSED, BROKEN = 0, 1, UNUSABLE
 EXIT_STATUS = (

@@ -10,30 +10,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import float_array
-from screw_dynamics_ros.core.description.robot_description import (
-    Finding,
-    Joint,
-    RobotDescription,
-)
-from screw_dynamics_ros.core.measurement.identification.state_checks import (
+from ..core.arguments import float_array
+from ..core.description.robot_description import Finding, Joint, RobotDescription
+from ..core.measurement.identification.state_checks import (
     JointMotion,
     joints_subject,
     range_findings,
     velocity_fault,
     velocity_fault_findings,
 )
-from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
-from screw_dynamics_ros.ros.joint_states.driver_comparison import (
-    MIN_RETURNS,
-    MIN_STEP,
-    WINDOW,
-    returns,
-    wrapped,
-)
-from screw_dynamics_ros.ros.recordings.stacks import joint_state_stacks
-from screw_dynamics_ros.ros.recordings.storage import Block
+from ..core.types import Array
+from ..ros.joint_states.contents import JointStateLayout
+from ..ros.joint_states.driver_comparison import MIN_RETURNS, MIN_STEP, WINDOW, returns, wrapped
+from ..ros.recordings.stacks import joint_state_stacks
+from ..ros.recordings.storage import Block
 
 MAX_STATES = 1_000_000  # kept states, evenly spaced
 MAX_ALTERNATION = 0.8 * np.pi  # rad; wrapped positions of fast wheels alternate by about pi

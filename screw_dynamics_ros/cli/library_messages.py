@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, suppress
 
-from screw_dynamics_ros.ros.names import printable
+from ..ros.names import printable
 
 MAX_KINDS = 20  # kinds of messages
 MAX_MESSAGE_LENGTH = 300  # characters

@@ -9,13 +9,13 @@ import argparse
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from screw_dynamics_ros.cli.command_line import add_arguments_of, names, read_description
-from screw_dynamics_ros.core import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.description.urdf_fixed_joints import with_fixed_joints
-from screw_dynamics_ros.ros.description_file import assignments
-from screw_dynamics_ros.ros.recordings import recording
-from screw_dynamics_ros.ros.recordings.sources import RecordingError
-from screw_dynamics_ros.ros.recordings.storage import RecordingReader
+from ..core import ArgumentError, UnknownNameError
+from ..core.description.urdf_fixed_joints import with_fixed_joints
+from ..ros.description_file import assignments
+from ..ros.recordings import recording
+from ..ros.recordings.sources import RecordingError
+from ..ros.recordings.storage import RecordingReader
+from .command_line import add_arguments_of, names, read_description
 
 HELD_AT_ZERO = 'joints to hold at zero, with joints that mimic them; their states are ignored'
 

@@ -14,20 +14,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from screw_dynamics_ros.comparison.field_differences import FieldDifference, field_differences
-from screw_dynamics_ros.comparison.merged_bodies import merging_faults
-from screw_dynamics_ros.comparison.peer import Peer
-from screw_dynamics_ros.comparison.quantities import (
-    UNITS,
-    Difference,
-    SampledStates,
-    Scale,
-    Values,
-    our_values,
-)
-from screw_dynamics_ros.comparison.reading import DescriptionReading
-from screw_dynamics_ros.comparison.structure import structural_differences
-from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from ..core.errors import ScrewDynamicsError
+from .field_differences import FieldDifference, field_differences
+from .merged_bodies import merging_faults
+from .peer import Peer
+from .quantities import UNITS, Difference, SampledStates, Scale, Values, our_values
+from .reading import DescriptionReading
+from .structure import structural_differences
 
 TRIAL_STATES = 3  # states in which changes are tried
 READ_ALIKE_SHARE = 0.1  # of the tolerance, within which a field counts as read alike

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.comparison.reading import DescriptionReading, inertia_of
-from screw_dynamics_ros.core.description import Inertia, Joint, Link
-from screw_dynamics_ros.core.description.urdf_writer import roll_pitch_yaw
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.types import Array
+from ..core.description import Inertia, Joint, Link
+from ..core.description.urdf_writer import roll_pitch_yaw
+from ..core.lie import se3
+from ..core.types import Array
+from .reading import DescriptionReading, inertia_of
 
 #: Differences that count as none [kg, m, kg m^2].
 MASS_TOLERANCE, LENGTH_TOLERANCE, MOMENT_TOLERANCE = 1e-12, 1e-9, 1e-14

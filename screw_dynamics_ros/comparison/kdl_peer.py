@@ -14,22 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.comparison.peer import (
-    FullState,
-    ModelSource,
-    Peer,
-    PeerReading,
-    RefusalError,
-)
-from screw_dynamics_ros.comparison.reading import (
-    DescriptionReading,
-    chain_to,
-    inertia_of,
-)
-from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
-from screw_dynamics_ros.core.errors import DescriptionError
-from screw_dynamics_ros.core.lie import so3
-from screw_dynamics_ros.core.types import Array
+from ..core.description import Inertia, Joint, Link, RobotDescription
+from ..core.errors import DescriptionError
+from ..core.lie import so3
+from ..core.types import Array
+from .peer import FullState, ModelSource, Peer, PeerReading, RefusalError
+from .reading import DescriptionReading, chain_to, inertia_of
 
 
 class KDLPeer(Peer):

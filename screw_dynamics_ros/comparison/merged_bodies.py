@@ -16,7 +16,11 @@ from itertools import chain
 
 import numpy as np
 
-from screw_dynamics_ros.comparison.field_differences import (
+from ..core.description import Inertia, Joint
+from ..core.description.urdf_writer import roll_pitch_yaw
+from ..core.lie import se3
+from ..core.types import Array
+from .field_differences import (
     LENGTH_TOLERANCE,
     MASS_TOLERANCE,
     MOMENT_TOLERANCE,
@@ -25,7 +29,7 @@ from screw_dynamics_ros.comparison.field_differences import (
     entries,
     numbers,
 )
-from screw_dynamics_ros.comparison.reading import (
+from .reading import (
     MASSLESS,
     DescriptionReading,
     carriers,
@@ -33,10 +37,6 @@ from screw_dynamics_ros.comparison.reading import (
     rigid_bodies,
     with_rigid_body,
 )
-from screw_dynamics_ros.core.description import Inertia, Joint
-from screw_dynamics_ros.core.description.urdf_writer import roll_pitch_yaw
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.types import Array
 
 
 def merging_faults(

@@ -17,22 +17,11 @@ from xml.dom.minidom import Element
 
 import numpy as np
 
-from screw_dynamics_ros.comparison.peer import (
-    FullState,
-    ModelSource,
-    Peer,
-    PeerReading,
-    RefusalError,
-)
-from screw_dynamics_ros.comparison.reading import (
-    DescriptionReading,
-    carriers,
-    inertia_of,
-    relative_pose,
-)
-from screw_dynamics_ros.core.description import Inertia, Joint, Limits
-from screw_dynamics_ros.core.description.xml_document import child, children, robot_element
-from screw_dynamics_ros.core.types import Array
+from ..core.description import Inertia, Joint, Limits
+from ..core.description.xml_document import child, children, robot_element
+from ..core.types import Array
+from .peer import FullState, ModelSource, Peer, PeerReading, RefusalError
+from .reading import DescriptionReading, carriers, inertia_of, relative_pose
 
 SOLID_SHAPES = ('box', 'sphere', 'cylinder', 'capsule')  # shapes that MuJoCo makes masses of
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from screw_dynamics_ros.comparison.quantities import SampledStates, Values
-from screw_dynamics_ros.comparison.reading import DescriptionReading, JointMap
-from screw_dynamics_ros.core.description import Inertia, RobotDescription
-from screw_dynamics_ros.core.types import Array
+from ..core.description import Inertia, RobotDescription
+from ..core.types import Array
+from .quantities import SampledStates, Values
+from .reading import DescriptionReading, JointMap
 
 
 class RefusalError(Exception):

@@ -14,21 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.comparison.peer import (
-    FullState,
-    ModelSource,
-    Peer,
-    PeerReading,
-    RefusalError,
-)
-from screw_dynamics_ros.comparison.reading import (
-    DescriptionReading,
-    inertia_of,
-    relative_pose,
-    subtracted,
-)
-from screw_dynamics_ros.core.description import Inertia, Joint, Limits
-from screw_dynamics_ros.core.types import Array
+from ..core.description import Inertia, Joint, Limits
+from ..core.types import Array
+from .peer import FullState, ModelSource, Peer, PeerReading, RefusalError
+from .reading import DescriptionReading, inertia_of, relative_pose, subtracted
 
 
 class PinocchioPeer(Peer):

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from screw_dynamics_ros.comparison.explanation import compare
-from screw_dynamics_ros.comparison.kdl_peer import KDLPeer
-from screw_dynamics_ros.comparison.mujoco_peer import MuJoCoPeer
-from screw_dynamics_ros.comparison.peer import ModelSource, Peer, RefusalError
-from screw_dynamics_ros.comparison.pinocchio_peer import PinocchioPeer
-from screw_dynamics_ros.comparison.quantities import random_states
-from screw_dynamics_ros.comparison.report import ProgramOutcome
-from screw_dynamics_ros.core.description import RobotDescription
-from screw_dynamics_ros.core.errors import UnknownNameError, UnsupportedRobotError
+from ..core.description import RobotDescription
+from ..core.errors import UnknownNameError, UnsupportedRobotError
+from .explanation import compare
+from .kdl_peer import KDLPeer
+from .mujoco_peer import MuJoCoPeer
+from .peer import ModelSource, Peer, RefusalError
+from .pinocchio_peer import PinocchioPeer
+from .quantities import random_states
+from .report import ProgramOutcome
 
 PROGRAMS: dict[str, Callable[[ModelSource], Peer]] = {
     'mujoco': MuJoCoPeer,

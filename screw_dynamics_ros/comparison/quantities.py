@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from screw_dynamics_ros.comparison.reading import DescriptionReading, carriers, inertia_of
-from screw_dynamics_ros.core.errors import InertiaError
-from screw_dynamics_ros.core.types import Array
+from ..core.errors import InertiaError
+from ..core.types import Array
+from .reading import DescriptionReading, carriers, inertia_of
 
 #: Name and unit, in the order of the report. Units of prismatic joints are not written out.
 UNITS = {

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from screw_dynamics_ros.core import Drive, Robot
-from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
-from screw_dynamics_ros.core.errors import DescriptionError
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.types import Array
+from ..core import Drive, Robot
+from ..core.description import Inertia, Joint, Link, RobotDescription
+from ..core.errors import DescriptionError
+from ..core.lie import se3
+from ..core.types import Array
 
 MASSLESS = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
 

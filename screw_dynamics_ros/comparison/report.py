@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.comparison.explanation import Comparison
-from screw_dynamics_ros.comparison.quantities import UNITS, Values
+from .explanation import Comparison
+from .quantities import UNITS, Values
 
 MARK = '*'  # behind a difference above the tolerance
 

@@ -11,10 +11,10 @@ from functools import partial
 
 import numpy as np
 
-from screw_dynamics_ros.comparison.field_differences import FieldDifference, entries, numbers
-from screw_dynamics_ros.comparison.reading import MASSLESS, DescriptionReading, combined, inertia_of
-from screw_dynamics_ros.core.description import Inertia, Link, RobotDescription
-from screw_dynamics_ros.core.types import Array
+from ..core.description import Inertia, Link, RobotDescription
+from ..core.types import Array
+from .field_differences import FieldDifference, entries, numbers
+from .reading import MASSLESS, DescriptionReading, combined, inertia_of
 
 
 def structural_differences(

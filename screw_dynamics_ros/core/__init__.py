@@ -3,15 +3,15 @@
 
 """Screw-theoretic kinematics and dynamics of robots, without ROS."""
 
-from screw_dynamics_ros.core.arms.inverse.closed_loop import CoincidentFrames
-from screw_dynamics_ros.core.arms.inverse.position import InverseKinematicsResult
-from screw_dynamics_ros.core.arms.inverse.task_priority import Task
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import AdaptiveDamping
-from screw_dynamics_ros.core.constraints.constrained_dynamics import ConstrainedMotion
-from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint
-from screw_dynamics_ros.core.description.bundled import bundled_urdf
-from screw_dynamics_ros.core.description.drives import Drive
-from screw_dynamics_ros.core.errors import (
+from .arms.inverse.closed_loop import CoincidentFrames
+from .arms.inverse.position import InverseKinematicsResult
+from .arms.inverse.task_priority import Task
+from .arms.inverse.weighted_inverse import AdaptiveDamping
+from .constraints.constrained_dynamics import ConstrainedMotion
+from .constraints.motion_constraint import MotionConstraint
+from .description.bundled import bundled_urdf
+from .description.drives import Drive
+from .errors import (
     ArgumentError,
     BackendError,
     DescriptionError,
@@ -20,10 +20,10 @@ from screw_dynamics_ros.core.errors import (
     ScrewDynamicsError,
     UnknownNameError,
 )
-from screw_dynamics_ros.core.measurement.annotation.annotate import annotate_arrays
-from screw_dynamics_ros.core.measurement.annotation.settings import AnnotationSettings
-from screw_dynamics_ros.core.robot.fused_kernel import FusedKernel
-from screw_dynamics_ros.core.robot.robot import Robot
+from .measurement.annotation.annotate import annotate_arrays
+from .measurement.annotation.settings import AnnotationSettings
+from .robot.fused_kernel import FusedKernel
+from .robot.robot import Robot
 
 __all__ = [
     'AdaptiveDamping',

@@ -11,8 +11,8 @@ from typing import TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.types import Array
+from .errors import ArgumentError
+from .types import Array
 
 
 def float_array(name: str, value: ArrayLike) -> Array:

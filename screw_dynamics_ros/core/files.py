@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from screw_dynamics_ros.core.errors import ArgumentError
+from .errors import ArgumentError
 
 NO_LINKS = getattr(os, 'O_NOFOLLOW', 0)
 NO_WAITING = os.O_RDONLY | getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_BINARY', 0)

@@ -22,7 +22,7 @@ from typing import Protocol, runtime_checkable
 
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.types import Array
+from .types import Array
 
 
 @runtime_checkable

@@ -6,11 +6,11 @@
 See `core.motion.laws.law`; those of textbooks are in `core.motion.laws.library`.
 """
 
-from screw_dynamics_ros.core.compile.program.recorded_arrays import solve_positive_definite
-from screw_dynamics_ros.core.motion.laws.law import Law, control_law
-from screw_dynamics_ros.core.motion.laws.law_fields import JOINTS, Parameter
-from screw_dynamics_ros.core.motion.laws.library import LAWS
-from screw_dynamics_ros.core.motion.laws.robot_law import RobotLaw
+from .compile.program.recorded_arrays import solve_positive_definite
+from .motion.laws.law import Law, control_law
+from .motion.laws.law_fields import JOINTS, Parameter
+from .motion.laws.library import LAWS
+from .motion.laws.robot_law import RobotLaw
 
 __all__ = [
     'JOINTS',

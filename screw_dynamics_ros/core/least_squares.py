@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.types import Array
+from .types import Array
 
 
 def non_negative_least_squares(A: Array, b: Array) -> Array:

@@ -25,7 +25,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.types import Array
+from .types import Array
 
 # The axes that follow each axis, in a circle.
 _SECOND, _THIRD = np.array([1, 2, 0]), np.array([2, 0, 1])

@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from screw_dynamics_ros.core.types import Array
+from .types import Array
 
 Value = TypeVar('Value')
 

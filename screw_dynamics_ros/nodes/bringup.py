@@ -9,12 +9,12 @@ import sys
 
 from rclpy.node import Node
 
-from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.node_process import Process, model_process
-from screw_dynamics_ros.nodes.parameters import hosted_nodes
-from screw_dynamics_ros.registry import NODES, load
-from screw_dynamics_ros.ros.parameters import Parameters
-from screw_dynamics_ros.ros.process.start_parameters import namespaces
+from ..registry import NODES, load
+from ..ros.parameters import Parameters
+from ..ros.process.start_parameters import namespaces
+from .hosting.host import ModelHost
+from .hosting.node_process import Process, model_process
+from .parameters import hosted_nodes
 
 #: Factory of each node that can be hosted; imported before the signal handlers are installed.
 FACTORIES = {name: load(row.factory) for name, row in NODES.items() if row.hosted}

@@ -10,10 +10,10 @@ from typing import Any
 
 from rclpy.node import Node
 
-from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.node_process import Process, model_process, run_nodes
-from screw_dynamics_ros.nodes.known_parameters import is_known
-from screw_dynamics_ros.registry import NODES, load
+from ..registry import NODES, load
+from .hosting.host import ModelHost
+from .hosting.node_process import Process, model_process, run_nodes
+from .known_parameters import is_known
 
 
 def run(name: str) -> None:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from screw_dynamics_ros.nodes.outputs.control.parameters import is_gain
-from screw_dynamics_ros.nodes.parameters import shared_parameters
-from screw_dynamics_ros.nodes.simulation import world_parameters
-from screw_dynamics_ros.registry import NODES, load
-from screw_dynamics_ros.ros import diagnostics
-from screw_dynamics_ros.ros.parameters import Specification
+from ..registry import NODES, load
+from ..ros import diagnostics
+from ..ros.parameters import Specification
+from .outputs.control.parameters import is_gain
+from .parameters import shared_parameters
+from .simulation import world_parameters
 
 #: Parameters of every node with a robot model; hosted nodes share those of `bringup`.
 SHARED = (*shared_parameters.TABLE, *diagnostics.TABLE)

@@ -14,7 +14,7 @@ from typing import Any
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 
-from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from ..core.errors import ScrewDynamicsError
 
 try:
     from rclpy.event_handler import SubscriptionEventCallbacks

@@ -13,7 +13,7 @@ import csv
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from screw_dynamics_ros.core.errors import ArgumentError
+from ..core.errors import ArgumentError
 
 
 class CsvTable(NamedTuple):

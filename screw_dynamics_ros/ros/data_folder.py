@@ -14,9 +14,9 @@ import re
 from functools import cached_property
 from pathlib import Path
 
-from screw_dynamics_ros.core import files
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.ros.parameters import Specification
+from ..core import files
+from ..core.errors import ArgumentError
+from .parameters import Specification
 
 NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,99}')
 RULE = 'a plain name of a file in data_folder, or empty'

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
-from screw_dynamics_ros.core.errors import DescriptionError, ScrewDynamicsError
-from screw_dynamics_ros.ros.names import shown
-from screw_dynamics_ros.ros.process.latest import Latest
+from ..core.errors import DescriptionError, ScrewDynamicsError
+from .names import shown
+from .process.latest import Latest
 
 T = TypeVar('T')
 

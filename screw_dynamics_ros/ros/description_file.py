@@ -10,12 +10,12 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from screw_dynamics_ros.core import files
-from screw_dynamics_ros.core.description.formats import has_other_format, read_robot_description
-from screw_dynamics_ros.core.description.urdf_writer import write_urdf
-from screw_dynamics_ros.core.description.xml_document import MAX_FILE_BYTES
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.ros.xacro_expansion import expanded
+from ..core import files
+from ..core.description.formats import has_other_format, read_robot_description
+from ..core.description.urdf_writer import write_urdf
+from ..core.description.xml_document import MAX_FILE_BYTES
+from ..core.errors import ArgumentError
+from .xacro_expansion import expanded
 
 PACKAGE_URI = 'package://'
 

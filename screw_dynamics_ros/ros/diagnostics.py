@@ -16,10 +16,10 @@ from functools import partial
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
-from screw_dynamics_ros.ros.names import escaped
-from screw_dynamics_ros.ros.parameters import Parameters, Specification
-from screw_dynamics_ros.ros.process import timers
-from screw_dynamics_ros.ros.status import Level, Status
+from .names import escaped
+from .parameters import Parameters, Specification
+from .process import timers
+from .status import Level, Status
 
 __all__ = ['Diagnostics', 'Level', 'Status']
 

@@ -16,16 +16,16 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from screw_dynamics_ros.core.description.ros2_control import (
+from ..core.description.ros2_control import (
     hardware_parameter,
     read_condition,
     read_ros2_control,
     unmet_condition,
 )
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
-from screw_dynamics_ros.ros.parameter_files import PARAMETERS, read_parameter_file
-from screw_dynamics_ros.ros.yaml_text import read_yaml_file
-from screw_dynamics_ros.share import share_folder
+from ..core.errors import ArgumentError, DescriptionError, UnknownNameError
+from ..share import share_folder
+from .parameter_files import PARAMETERS, read_parameter_file
+from .yaml_text import read_yaml_file
 
 FACTS = '/**/driver'
 SHARED = '/**'

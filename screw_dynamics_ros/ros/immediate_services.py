@@ -15,12 +15,12 @@ from typing import Any
 
 from rclpy.node import Node
 
-from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.names import printable, shorten
-from screw_dynamics_ros.ros.process.faults import FAULTS
-from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
-from screw_dynamics_ros.ros.services import REMEDY, refusal, types_of
+from ..core.errors import ScrewDynamicsError
+from .diagnostics import Level, Status
+from .names import printable, shorten
+from .process.faults import FAULTS
+from .process.state_lock import STATE_LOCK
+from .services import REMEDY, refusal, types_of
 
 #: Fills in the response to a request, or raises `ScrewDynamicsError` and changes nothing.
 Answer = Callable[[Any, Any], None]

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
-from screw_dynamics_ros.ros.description_file import assignments, located, read_description
-from screw_dynamics_ros.ros.parameter_files import read_parameter_file
-from screw_dynamics_ros.ros.xacro_expansion import ExpansionError
+from ..core.errors import ArgumentError, DescriptionError
+from .description_file import assignments, located, read_description
+from .parameter_files import read_parameter_file
+from .xacro_expansion import ExpansionError
 
 PACKAGE = 'screw_dynamics_ros'
 LEVELS = ('debug', 'info', 'warn', 'error', 'fatal')

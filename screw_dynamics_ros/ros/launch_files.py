@@ -22,9 +22,10 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import LaunchDescription
-from screw_dynamics_ros.registry import NODES
-from screw_dynamics_ros.ros import launch_arguments as check
-from screw_dynamics_ros.share import share_folder
+
+from ..registry import NODES
+from ..share import share_folder
+from . import launch_arguments as check
 
 SHARE = share_folder()
 RESPAWN_DELAY = 2.0  # s; prevents rapid restarts with an invalid parameter

@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.messages.cdr import PLAIN, STAMP_OFFSET, align
+from ..core.errors import ArgumentError, UnknownNameError
+from ..core.types import Array
+from ..core.units import NANOSECONDS
+from .messages.cdr import PLAIN, STAMP_OFFSET, align
 
 if TYPE_CHECKING:
     from rclpy.node import Node
@@ -343,7 +343,8 @@ def subscribe_to_model_state(
     from rclpy.serialization import deserialize_message
 
     from screw_dynamics_msgs import msg
-    from screw_dynamics_ros.ros.topics import qos
+
+    from .topics import qos
 
     readers: list[ModelStateReader] = []
 

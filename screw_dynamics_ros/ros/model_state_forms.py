@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.model_state import ModelStateLayout, located
-from screw_dynamics_ros.ros.recordings.forms import (
+from ..core.types import Array
+from .model_state import ModelStateLayout, located
+from .recordings.forms import (
     MODEL_STATE,
     MODEL_STATE_LAYOUT,
     MODEL_STATE_PART,
@@ -22,7 +22,7 @@ from screw_dynamics_ros.ros.recordings.forms import (
     make,
     type_store,
 )
-from screw_dynamics_ros.ros.recordings.outputs import Stack
+from .recordings.outputs import Stack
 
 
 def layout_message(layout: ModelStateLayout, stamp: int) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from ..core.errors import ArgumentError, UnknownNameError
 
 MAX_SHOWN_LENGTH = 60  # characters of a name in messages to users
 

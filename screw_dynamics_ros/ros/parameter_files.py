@@ -17,9 +17,9 @@ from typing import Any
 
 import yaml
 
-from screw_dynamics_ros.core import files
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.ros.yaml_text import MAX_FILE_BYTES, check_yaml, read_yaml_file
+from ..core import files
+from ..core.errors import ArgumentError
+from .yaml_text import MAX_FILE_BYTES, check_yaml, read_yaml_file
 
 PARAMETERS = 'ros__parameters'
 SHAPE = f'write sections like "/**/bringup: {{{PARAMETERS}: {{gravity: [0.0, 0.0, -9.81]}}}}"'

@@ -20,13 +20,10 @@ from rcl_interfaces.msg import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
-from screw_dynamics_ros.ros.compatibility import (
-    call_after_parameters_are_set,
-    call_before_parameters_are_set,
-)
-from screw_dynamics_ros.ros.process.faults import FAULTS
-from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
+from ..core.errors import ArgumentError, ScrewDynamicsError
+from .compatibility import call_after_parameters_are_set, call_before_parameters_are_set
+from .process.faults import FAULTS
+from .process.state_lock import STATE_LOCK
 
 ATTRIBUTE = '_screw_dynamics_parameters'  # attribute of a node with its tables
 

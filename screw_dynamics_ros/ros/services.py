@@ -19,10 +19,10 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message, serialize_message
 
-from screw_dynamics_ros.core.errors import ErrorCode, ScrewDynamicsError, error_code
-from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.names import printable, shorten
-from screw_dynamics_ros.ros.process.worker import Worker, WorkerError
+from ..core.errors import ErrorCode, ScrewDynamicsError, error_code
+from .diagnostics import Level, Status
+from .names import printable, shorten
+from .process.worker import Worker, WorkerError
 
 try:
     from screw_dynamics_msgs import srv as interfaces

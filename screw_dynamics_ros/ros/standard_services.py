@@ -11,9 +11,9 @@ from typing import Any
 from rclpy.node import Node
 from std_srvs.srv import SetBool, Trigger
 
-from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.ros.process.faults import FAULTS
-from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
+from ..core.errors import ScrewDynamicsError
+from .process.faults import FAULTS
+from .process.state_lock import STATE_LOCK
 
 #: Executes a request and returns the text of the response; raises `ScrewDynamicsError`.
 Action = Callable[[], str]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from screw_dynamics_ros.ros.names import escaped
+from .names import escaped
 
 
 class Level(IntEnum):

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 from xml.dom import minidom
 
-from screw_dynamics_ros.core.description.xml_document import refuse_srdf
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.ros.xacro_source import XacroSource
+from ..core.description.xml_document import refuse_srdf
+from ..core.errors import ArgumentError
+from .xacro_source import XacroSource
 
 STAND_IN = '0'  # valid as number, as condition and in names
 PLACEHOLDER = 'VALUE'

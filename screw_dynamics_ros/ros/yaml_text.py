@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from screw_dynamics_ros.core import files
-from screw_dynamics_ros.core.errors import ArgumentError
+from ..core import files
+from ..core.errors import ArgumentError
 
 LOADER: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 MAX_FILE_BYTES = 4 * 2**20  # bytes of a file

@@ -11,6 +11,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from importlib.util import resolve_name
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -41,24 +43,37 @@ def module_name(file: Path) -> str:
 FILES = {module_name(file): file for file in sorted(PACKAGE.rglob('*.py'))}
 
 
-def imported(source: str) -> Iterator[str]:
-    """Yield the modules of the package that a file imports, in functions too."""
+def package_of(module: str) -> str:
+    """Return the package that relative imports of a module start from."""
+    return module if FILES[module].name == '__init__.py' else module.rpartition('.')[0]
+
+
+def imported(source: str, package: str = '') -> Iterator[str]:
+    """Yield the modules of the package that a file of `package` imports, in functions too."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in FILES)
-        elif isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(NAME):
-            for alias in node.names:
-                name = f'{node.module}.{alias.name}'
-                yield name if name in FILES else node.module
+        elif isinstance(node, ast.ImportFrom):
+            module = resolve_name('.' * node.level + (node.module or ''), package)
+            for alias in node.names if module.startswith(NAME) else ():
+                name = f'{module}.{alias.name}'
+                yield name if name in FILES else module
 
 
 @pytest.fixture(scope='module')
 def imports() -> dict[str, set[str]]:
     """Return what each module imports."""
     return {
-        module: set(imported(file.read_text(encoding='utf-8'))) - {module}
+        module: set(imported(file.read_text(encoding='utf-8'), package_of(module))) - {module}
         for module, file in FILES.items()
     }
+
+
+def steps_up(module: str, other: str) -> int:
+    """Return the dots of a relative import of another module; 0 if they share no folder."""
+    package, names = package_of(module).split('.'), other.split('.')
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(package, names)))
+    return len(package) - shared + 1 if shared else 0
 
 
 def place(module: str) -> str:
@@ -225,3 +240,18 @@ def test_a_circle_is_found():
     assert circle({'a': {'b'}, 'b': {'c'}, 'c': {'b'}, 'd': set()}) == ['a', 'b', 'c']
     assert circle({'a': {'b'}, 'b': {'c'}, 'c': set()}) == []
     assert set(imported(f'def f():\n    from {NAME}.core import errors')) == {f'{NAME}.core.errors'}
+
+
+def test_imports_of_near_modules_are_relative():
+    """Up to the folder above; a file that runs as a script has absolute ones."""
+    absolute = {
+        f'{module}: {node.module}'
+        for module, file in FILES.items()
+        if file.name != 'compiler_process.py'
+        for node in ast.walk(ast.parse(file.read_text(encoding='utf-8')))
+        if isinstance(node, ast.ImportFrom)
+        and not node.level
+        and node.module
+        and 0 < steps_up(module, node.module) <= 2
+    }
+    assert not absolute

@@ -12,12 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.cli.annotate.model_states import ModelStates, topic_name
-from screw_dynamics_ros.cli.annotate.request import Request
-from screw_dynamics_ros.cli.annotate.tables import ParquetTable
-from screw_dynamics_ros.cli.annotate.topics import Topics
-from screw_dynamics_ros.cli.joint_motions import JointMotions, moving
-from screw_dynamics_ros.cli.recorded_joints import recorded_robot
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.robot_description import Finding
@@ -29,17 +23,20 @@ from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_jo
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Occurrences, Reason
 from screw_dynamics_ros.ros.model_state_forms import layout_message
-from screw_dynamics_ros.ros.recordings.coverage import (
-    check_coverage,
-    refusals,
-    rename_joints,
-)
+from screw_dynamics_ros.ros.recordings.coverage import check_coverage, refusals, rename_joints
 from screw_dynamics_ros.ros.recordings.forms import MODEL_STATE_LAYOUT
 from screw_dynamics_ros.ros.recordings.outputs import Output, open_output
 from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.states import StateMaker, States
 from screw_dynamics_ros.ros.recordings.storage import RecordingReader
+
+from ..joint_motions import JointMotions, moving
+from ..recorded_joints import recorded_robot
+from .model_states import ModelStates, topic_name
+from .request import Request
+from .tables import ParquetTable
+from .topics import Topics
 
 Progress = Callable[[float], None]
 

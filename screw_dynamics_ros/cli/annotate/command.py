@@ -24,10 +24,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from screw_dynamics_ros.cli.annotate import folders
-from screw_dynamics_ros.cli.annotate.annotation import AnnotationReport, annotate_recording
-from screw_dynamics_ros.cli.annotate.request import Request, parameter_values
-from screw_dynamics_ros.cli.command_line import (
+from screw_dynamics_ros.core import ScrewDynamicsError
+from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, OUTPUTS
+from screw_dynamics_ros.entry import INTERRUPTED
+from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
+from screw_dynamics_ros.ros.recordings.coverage import record_lines
+from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
+
+from ..command_line import (
     UNUSABLE,
     UnusableError,
     command_parser,
@@ -36,17 +40,11 @@ from screw_dynamics_ros.cli.command_line import (
     own_arguments,
     progress_bar,
 )
-from screw_dynamics_ros.cli.joint_motions import finding_lines
-from screw_dynamics_ros.cli.recorded_joints import (
-    add_recorded_robot,
-    given_description,
-)
-from screw_dynamics_ros.core import ScrewDynamicsError
-from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, OUTPUTS
-from screw_dynamics_ros.entry import INTERRUPTED
-from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
-from screw_dynamics_ros.ros.recordings.coverage import record_lines
-from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
+from ..joint_motions import finding_lines
+from ..recorded_joints import add_recorded_robot, given_description
+from . import folders
+from .annotation import AnnotationReport, annotate_recording
+from .request import Request, parameter_values
 
 WRITTEN, REFUSED, PARTLY, BROKEN = 0, 1, 2, UNUSABLE
 EXIT_STATUS = (

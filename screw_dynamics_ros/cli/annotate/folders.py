@@ -15,12 +15,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from screw_dynamics_ros.cli.annotate.annotation import annotate_recording
-from screw_dynamics_ros.cli.annotate.request import Request
-from screw_dynamics_ros.cli.joint_motions import finding_lines
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.recordings.sources import METADATA, RecordingError
 from screw_dynamics_ros.ros.recordings.storage import SUFFIXES, is_recording
+
+from ..joint_motions import finding_lines
+from .annotation import annotate_recording
+from .request import Request
 
 INSTALL = "pip install 'dask[distributed]'"
 SCHEDULER_TIMEOUT_S = 10.0  # for the response of a scheduler

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from screw_dynamics_ros.cli.annotate.topics import Topics
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.measurement.quantities import QUANTITIES
 from screw_dynamics_ros.ros.model_state import ModelStateLayout, StatePart
 from screw_dynamics_ros.ros.model_state_forms import ModelStateStacks
 from screw_dynamics_ros.ros.recordings.outputs import Stack
 from screw_dynamics_ros.ros.recordings.states import States
+
+from .topics import Topics
 
 NODE = 'bringup'
 ORDER = ('kinematics', 'dynamics', 'wrench_estimator')  # of the nodes in bringup

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.ros2_control import read_condition
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
@@ -18,6 +17,8 @@ from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, Ann
 from screw_dynamics_ros.core.measurement.estimation.observers.parameters import PER_JOINT
 from screw_dynamics_ros.nodes.parameters.robot_parameters import RobotParameters
 from screw_dynamics_ros.ros.joint_states.policies import Policies
+
+from ..command_line import UnusableError
 
 #: Parameters of the nodes that are not in `SETTINGS`, with their defaults.
 OTHER_DEFAULTS: dict[str, Any] = {

@@ -24,22 +24,6 @@ from pathlib import Path
 
 import numpy as np
 
-from screw_dynamics_ros.cli.calibrate import picture, report
-from screw_dynamics_ros.cli.calibrate.measurement_file import MeasurementFile, read_measurements
-from screw_dynamics_ros.cli.command_line import (
-    ROBOT_FILE,
-    UNUSABLE,
-    UnusableError,
-    add_arguments_of,
-    command_parser,
-    names,
-    number,
-    own_arguments,
-    positive,
-    progress_bar,
-    read_description,
-    write_text,
-)
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.description import RobotDescription
 from screw_dynamics_ros.core.description.formats import read_robot_description
@@ -67,6 +51,23 @@ from screw_dynamics_ros.core.measurement.identification.validation import (
 )
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.entry import INTERRUPTED
+
+from ..command_line import (
+    ROBOT_FILE,
+    UNUSABLE,
+    UnusableError,
+    add_arguments_of,
+    command_parser,
+    names,
+    number,
+    own_arguments,
+    positive,
+    progress_bar,
+    read_description,
+    write_text,
+)
+from . import picture, report
+from .measurement_file import MeasurementFile, read_measurements
 
 WRITTEN, REFUSED, BROKEN = 0, 1, UNUSABLE
 REMEDY = (

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.cli.calibrate.report import parts
-from screw_dynamics_ros.cli.command_line import save_figure
 from screw_dynamics_ros.core.measurement.identification.robot_calibration import RobotCalibration
 from screw_dynamics_ros.core.types import Array
+
+from ..command_line import save_figure
+from .report import parts
 
 #: Distinguishable by the color-blind.
 COLOR_BEFORE, COLOR_AFTER, COLOR_REFERENCE = '#d55e00', '#0072b2', '#b0b0b0'

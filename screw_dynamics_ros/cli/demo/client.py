@@ -19,13 +19,14 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from tf2_msgs.msg import TFMessage
 
-from screw_dynamics_ros.cli.demo.push import Push
-from screw_dynamics_ros.cli.demo.recording import DRIVER, OUTPUTS, STAMPED, Contents, DemoRecording
 from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.model_state import ModelStateLayout, ModelStateReader
 from screw_dynamics_ros.ros.names import topic_tokens
 from screw_dynamics_ros.ros.topics import qos
+
+from .push import Push
+from .recording import DRIVER, OUTPUTS, STAMPED, Contents, DemoRecording
 
 try:
     from screw_dynamics_msgs import msg

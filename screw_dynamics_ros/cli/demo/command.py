@@ -19,13 +19,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from screw_dynamics_ros import __version__
-from screw_dynamics_ros.cli.command_line import UNUSABLE, command_parser, own_arguments
-from screw_dynamics_ros.cli.demo.node_processes import ChildError, free_domain
-from screw_dynamics_ros.cli.demo.picture import save_picture
-from screw_dynamics_ros.cli.demo.push import Push
-from screw_dynamics_ros.cli.demo.recording import DemoRecording
-from screw_dynamics_ros.cli.demo.report import as_text, make_report, save
-from screw_dynamics_ros.cli.demo.session import TOOL, DemoError, Interruption, run, say
+
+from ..command_line import UNUSABLE, command_parser, own_arguments
+from .node_processes import ChildError, free_domain
+from .picture import save_picture
+from .push import Push
+from .recording import DemoRecording
+from .report import as_text, make_report, save
+from .session import TOOL, DemoError, Interruption, run, say
 
 FORCE = (8.0, -5.0, 12.0)  # N, in the tool frame
 MIN_DURATION_S, MAX_DURATION_S = 6.0, 300.0  # s

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.cli.command_line import save_figure
-from screw_dynamics_ros.cli.demo.push import Push
-from screw_dynamics_ros.cli.demo.recording import DemoRecording, singular_values
+from ..command_line import save_figure
+from .push import Push
+from .recording import DemoRecording, singular_values
 
 COLORS = ('#0b6fa4', '#d1495b', '#3b8e5a', '#8d5fa8', '#e08e00', '#5b6770', '#17a2a2', '#a0522d')
 STYLE = {

@@ -15,14 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from screw_dynamics_ros.cli.command_line import write_whole
-from screw_dynamics_ros.cli.demo.push import Push
-from screw_dynamics_ros.cli.demo.recording import OUTPUTS, STAMPED, DemoRecording
-from screw_dynamics_ros.cli.doctor.pinocchio_oracle import by_pinocchio
-from screw_dynamics_ros.cli.library_messages import caught_messages
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.types import Array
+
+from ..command_line import write_whole
+from ..doctor.pinocchio_oracle import by_pinocchio
+from ..library_messages import caught_messages
+from .push import Push
+from .recording import OUTPUTS, STAMPED, DemoRecording
 
 # Limits of the comparisons. The estimate of the external wrench neglects accelerations, so it
 # contains the inertial torques of the moving arm; so does the difference between the torques of the

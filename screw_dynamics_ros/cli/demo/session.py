@@ -14,14 +14,14 @@ import time
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from screw_dynamics_ros.cli.demo.node_processes import Children
-from screw_dynamics_ros.cli.demo.push import Push
-from screw_dynamics_ros.cli.demo.recording import DemoRecording
-from screw_dynamics_ros.cli.demo.snapshot import take_snapshot
-from screw_dynamics_ros.cli.demo.view import Screen
+from .node_processes import Children
+from .push import Push
+from .recording import DemoRecording
+from .snapshot import take_snapshot
+from .view import Screen
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.cli.demo.client import Client
+    from .client import Client
 
 TOOL = 'panda_hand_tcp'
 PARAMETERS: dict[str, dict[str, Any]] = {
@@ -203,9 +203,10 @@ def run(domain: int, duration: float, push: Push, view: bool = False) -> DemoRec
     import rclpy
     from rclpy.signals import SignalHandlerOptions
 
-    from screw_dynamics_ros.cli.demo.client import Client
     from screw_dynamics_ros.ros.compatibility import stay_on_this_machine
     from screw_dynamics_ros.ros.process.executor import make_executor
+
+    from .client import Client
 
     os.environ['ROS_DOMAIN_ID'] = str(domain)
     stay_on_this_machine()

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.cli.demo.push import Push
-from screw_dynamics_ros.cli.demo.recording import OUTPUTS, DemoRecording, singular_values
-from screw_dynamics_ros.cli.demo.report import percentile, rate
 from screw_dynamics_ros.core.types import Array
+
+from .push import Push
+from .recording import OUTPUTS, DemoRecording, singular_values
+from .report import percentile, rate
 
 RATE_WINDOW = 200  # messages for the computation of rates
 LATENCY_WINDOW = 3  # messages for the latency; few, because they are deserialized

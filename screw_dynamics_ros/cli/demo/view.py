@@ -12,8 +12,9 @@ from typing import TextIO
 
 import numpy as np
 
-from screw_dynamics_ros.cli.demo.snapshot import Snapshot
 from screw_dynamics_ros.core.types import Array
+
+from .snapshot import Snapshot
 
 #: A line consists of (text, style) pieces; styles are keys of STYLES.
 Line = list[tuple[str, str]]

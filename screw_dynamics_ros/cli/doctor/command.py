@@ -15,7 +15,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from screw_dynamics_ros.cli.command_line import (
+from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.description.formats import read_robot_description
+from screw_dynamics_ros.core.description.robot_description import Finding
+from screw_dynamics_ros.entry import INTERRUPTED
+from screw_dynamics_ros.ros.recordings.sources import RecordingError
+from screw_dynamics_ros.ros.recordings.storage import is_recording
+
+from ..command_line import (
     MAX_TIMEOUT_S,
     ROBOT_FILE,
     UNUSABLE,
@@ -26,18 +33,12 @@ from screw_dynamics_ros.cli.command_line import (
     read_description,
     seconds,
 )
-from screw_dynamics_ros.cli.doctor import topics
-from screw_dynamics_ros.cli.doctor.description_report import description_sections
-from screw_dynamics_ros.cli.doctor.recorded_session import recorded_session
-from screw_dynamics_ros.cli.doctor.section import Section
-from screw_dynamics_ros.cli.doctor.session_data import SessionData
-from screw_dynamics_ros.cli.recorded_joints import add_recorded_robot
-from screw_dynamics_ros.core import Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.description.formats import read_robot_description
-from screw_dynamics_ros.core.description.robot_description import Finding
-from screw_dynamics_ros.entry import INTERRUPTED
-from screw_dynamics_ros.ros.recordings.sources import RecordingError
-from screw_dynamics_ros.ros.recordings.storage import is_recording
+from ..recorded_joints import add_recorded_robot
+from . import topics
+from .description_report import description_sections
+from .recorded_session import recorded_session
+from .section import Section
+from .session_data import SessionData
 
 HEALTHY, FAULTY, BROKEN = 0, 1, UNUSABLE
 EXIT_STATUS = (
@@ -147,7 +148,7 @@ def examine_running_robot(
 
     A parameter file is written to `suggested`.
     """
-    from screw_dynamics_ros.cli.doctor import session
+    from . import session
 
     heard = session.listen(arguments, seconds, patience)
     return [] if heard is None else examined(heard, suggested)
@@ -163,7 +164,7 @@ def examined(heard: SessionData, suggested: Path | None) -> list[Section]:
 
 def written_suggestion(heard: SessionData, sections: Sequence[Section], path: Path) -> Section:
     """Write a parameter file for a robot; return a section with its contents."""
-    from screw_dynamics_ros.cli.doctor import suggestion, suggestions
+    from . import suggestion, suggestions
 
     made = suggestions.suggest(heard, sections)
     suggestion.write(made, heard.robot.description.name, path)

@@ -10,10 +10,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from screw_dynamics_ros.cli.doctor.outliers import outliers
-from screw_dynamics_ros.cli.doctor.pinocchio_oracle import by_pinocchio
-from screw_dynamics_ros.cli.doctor.section import Section
-from screw_dynamics_ros.cli.library_messages import caught_messages
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile.kernels import LARGE, LONGEST_OF_LARGE, WITHOUT_LLVMLITE
 from screw_dynamics_ros.core.description.formats import has_other_format, urdf_of
@@ -21,6 +17,11 @@ from screw_dynamics_ros.core.description.robot_description import Finding, Joint
 from screw_dynamics_ros.core.description.urdf_elements import version_text
 from screw_dynamics_ros.core.description.xml_document import robot_element
 from screw_dynamics_ros.core.types import Array
+
+from ..library_messages import caught_messages
+from .outliers import outliers
+from .pinocchio_oracle import by_pinocchio
+from .section import Section
 
 REPEATS, FEW_REPEATS = 1000, 10  # calls, compiled and not
 STATES = 100  # for the comparison with Pinocchio

@@ -12,7 +12,15 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.cli.doctor.efforts import (
+from screw_dynamics_ros.core.measurement.identification.effort_scales import (
+    MIN_POSES,
+    EffortScale,
+    effort_scale,
+)
+from screw_dynamics_ros.ros.drivers import Driver
+from screw_dynamics_ros.ros.names import shorten
+
+from .efforts import (
     FRICTION_SHARE,
     MIN_GRAVITY_SHARE,
     MIN_GRAVITY_TORQUE,
@@ -23,16 +31,9 @@ from screw_dynamics_ros.cli.doctor.efforts import (
     poses_at_rest,
     sum_of,
 )
-from screw_dynamics_ros.cli.doctor.session_data import TERMS, SessionData
-from screw_dynamics_ros.cli.doctor.suggestion import SHARED, Suggestion
-from screw_dynamics_ros.cli.doctor.topics import efforts
-from screw_dynamics_ros.core.measurement.identification.effort_scales import (
-    MIN_POSES,
-    EffortScale,
-    effort_scale,
-)
-from screw_dynamics_ros.ros.drivers import Driver
-from screw_dynamics_ros.ros.names import shorten
+from .session_data import TERMS, SessionData
+from .suggestion import SHARED, Suggestion
+from .topics import efforts
 
 NAMES = 'effort_terms, effort_scale'
 LINE_FIT_TOLERANCE = 0.1  # largest misfit of a line through several poses

@@ -11,9 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from screw_dynamics_ros.cli.doctor.session_data import Configuration, SessionData
-from screw_dynamics_ros.cli.joint_motions import JointMotions, moving
-from screw_dynamics_ros.cli.recorded_joints import given_description, recorded_robot
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.types import Array
@@ -25,6 +22,10 @@ from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE
 from screw_dynamics_ros.ros.recordings.stacks import joint_state_stacks
 from screw_dynamics_ros.ros.recordings.states import StateMaker, States
 from screw_dynamics_ros.ros.recordings.storage import Block, RecordingReader
+
+from ..joint_motions import JointMotions, moving
+from ..recorded_joints import given_description, recorded_robot
+from .session_data import Configuration, SessionData
 
 MAX_STATES = 20_000  # evaluated states, evenly spaced
 

@@ -15,7 +15,7 @@ from rclpy.parameter import parameter_value_to_python
 from rclpy.qos import qos_profile_parameters
 from rclpy.task import Future
 
-from screw_dynamics_ros.cli.doctor.session_data import Configuration
+from .session_data import Configuration
 
 #: Requested parameters, from any node that has them.
 NAMES = (

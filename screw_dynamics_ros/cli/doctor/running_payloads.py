@@ -13,11 +13,12 @@ from typing import Any
 from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
 
-from screw_dynamics_ros.cli.doctor.running_parameters import order_of_preference
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.messages.inertias import read_inertia
 from screw_dynamics_ros.ros.topics import qos
+
+from .running_parameters import order_of_preference
 
 TOPIC_PART = '/payload_inertia/'
 MESSAGE_TYPE = 'geometry_msgs/msg/InertiaStamped'

@@ -24,11 +24,6 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from screw_dynamics_ros.cli.command_line import UnusableError, progress_bar
-from screw_dynamics_ros.cli.doctor.running_parameters import read_configuration
-from screw_dynamics_ros.cli.doctor.running_payloads import read_payloads
-from screw_dynamics_ros.cli.doctor.session_data import SessionData
-from screw_dynamics_ros.cli.joint_motions import JointMotions
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.errors import ArgumentError
@@ -38,6 +33,12 @@ from screw_dynamics_ros.ros.joint_states.reader import from_message
 from screw_dynamics_ros.ros.names import NO_NODE, NO_NODE_IN_WORDS, UNDISCOVERED
 from screw_dynamics_ros.ros.process.start_parameters import check_arguments, reason
 from screw_dynamics_ros.ros.topics import qos
+
+from ..command_line import UnusableError, progress_bar
+from ..joint_motions import JointMotions
+from .running_parameters import read_configuration
+from .running_payloads import read_payloads
+from .session_data import SessionData
 
 EVERY_STATE = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 SPIN_TIMEOUT_S = 0.05

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.ros.names import printable
+
+from ..command_line import UnusableError
 
 SHARED, BRINGUP = '/**', '/**/bringup'
 KINEMATICS, DYNAMICS, WRENCHES = '/**/kinematics', '/**/dynamics', '/**/wrench_estimator'

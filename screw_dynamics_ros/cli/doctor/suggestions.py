@@ -14,19 +14,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from screw_dynamics_ros.cli.doctor.effort_suggestions import suggest_efforts
-from screw_dynamics_ros.cli.doctor.section import Section
-from screw_dynamics_ros.cli.doctor.session_data import SessionData
-from screw_dynamics_ros.cli.doctor.suggestion import (
-    BRINGUP,
-    DYNAMICS,
-    KINEMATICS,
-    SHARED,
-    WRENCHES,
-    Suggestion,
-)
 from screw_dynamics_ros.ros.drivers import Driver, presets, read_driver, recognized
 from screw_dynamics_ros.ros.names import shorten
+
+from .effort_suggestions import suggest_efforts
+from .section import Section
+from .session_data import SessionData
+from .suggestion import BRINGUP, DYNAMICS, KINEMATICS, SHARED, WRENCHES, Suggestion
 
 STATE_TIMEOUT = 0.5  # s, of the nodes
 DEFAULT_AGE_LIMIT_S = 0.1  # s, default of age_limit, after which torques end

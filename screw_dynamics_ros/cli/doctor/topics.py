@@ -9,15 +9,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from screw_dynamics_ros.cli.doctor.efforts import RecordedEfforts, efforts_section
-from screw_dynamics_ros.cli.doctor.section import Section
-from screw_dynamics_ros.cli.doctor.session_data import SessionData
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
 from screw_dynamics_ros.core.motion.trajectory.payload_load import holding_torques, own_bodies
 from screw_dynamics_ros.core.tree.joint_limits import of_velocities
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 from screw_dynamics_ros.nodes.parameters.base_parameters import FIXED
+
+from .efforts import RecordedEfforts, efforts_section
+from .section import Section
+from .session_data import SessionData
 
 MAX_RESERVE = 10.0  # effort limits over the torques that hold the robot; larger ones are no limits
 MAX_IRREGULAR_SHARE = 0.01  # of the messages; more irregular messages are reported

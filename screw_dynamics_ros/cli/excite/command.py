@@ -19,7 +19,20 @@ from pathlib import Path
 
 import numpy as np
 
-from screw_dynamics_ros.cli.command_line import (
+from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.description.formats import read_robot_description
+from screw_dynamics_ros.core.measurement.identification.dynamics import EffortModel
+from screw_dynamics_ros.core.measurement.identification.dynamics.excitation import (
+    Excitation,
+    excite,
+)
+from screw_dynamics_ros.core.measurement.identification.dynamics.motion_limits import MotionLimits
+from screw_dynamics_ros.core.measurement.identification.least_squares import described
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.entry import INTERRUPTED
+from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
+
+from ..command_line import (
     ROBOT_FILE,
     UNUSABLE,
     UnusableError,
@@ -33,20 +46,8 @@ from screw_dynamics_ros.cli.command_line import (
     read_description,
     write_text,
 )
-from screw_dynamics_ros.cli.excite.motion_files import csv_text, sampled, yaml_text
-from screw_dynamics_ros.cli.recorded_joints import add_drives
-from screw_dynamics_ros.core import Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.description.formats import read_robot_description
-from screw_dynamics_ros.core.measurement.identification.dynamics import EffortModel
-from screw_dynamics_ros.core.measurement.identification.dynamics.excitation import (
-    Excitation,
-    excite,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.motion_limits import MotionLimits
-from screw_dynamics_ros.core.measurement.identification.least_squares import described
-from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.entry import INTERRUPTED
-from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
+from ..recorded_joints import add_drives
+from .motion_files import csv_text, sampled, yaml_text
 
 WRITTEN, REFUSED, BROKEN = 0, 1, UNUSABLE
 EXIT_STATUS = (

@@ -21,27 +21,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from screw_dynamics_ros.cli.command_line import (
-    UNUSABLE,
-    UnusableError,
-    add_gravity,
-    command_parser,
-    names,
-    number,
-    own_arguments,
-    positive,
-    progress_bar,
-    write_text,
-    write_whole,
-)
-from screw_dynamics_ros.cli.identify import check, output_files, payload, picture, report, tool
-from screw_dynamics_ros.cli.identify.known_drives import (
-    KnownRobot,
-    known_robot,
-    of_reported_efforts,
-)
-from screw_dynamics_ros.cli.identify.recordings import are_poses, descriptions, of_robot
-from screw_dynamics_ros.cli.recorded_joints import add_recorded_robot, given_description
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.annotation.unloaded_residual import (
     UnloadedResidual,
@@ -59,6 +38,24 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.model_check imp
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import GROUPS
 from screw_dynamics_ros.entry import INTERRUPTED
 from screw_dynamics_ros.ros.recordings.recording import read_recording
+
+from ..command_line import (
+    UNUSABLE,
+    UnusableError,
+    add_gravity,
+    command_parser,
+    names,
+    number,
+    own_arguments,
+    positive,
+    progress_bar,
+    write_text,
+    write_whole,
+)
+from ..recorded_joints import add_recorded_robot, given_description
+from . import check, output_files, payload, picture, report, tool
+from .known_drives import KnownRobot, known_robot, of_reported_efforts
+from .recordings import are_poses, descriptions, of_robot
 
 WRITTEN, REFUSED, UNEXPLAINED, BROKEN = 0, 1, 2, UNUSABLE
 EXIT_STATUS = (

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import yaml
 
-from screw_dynamics_ros.cli.identify.output_files import payload_parameters
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
@@ -20,6 +19,8 @@ from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording
 from screw_dynamics_ros.core.measurement.identification.intervals import between, with_interval
+
+from .output_files import payload_parameters
 
 PARAMETERS = 'payload.yaml'
 

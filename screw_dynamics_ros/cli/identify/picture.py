@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.cli.command_line import save_figure
 from screw_dynamics_ros.core.measurement.identification.dynamics import DynamicIdentification
 from screw_dynamics_ros.core.measurement.identification.dynamics.model_check import ModelCheck
+
+from ..command_line import save_figure
 
 MEASURED, IDENTIFIED, NOMINAL, GRAY = '#404040', '#0072b2', '#d55e00', '#f0f0f0'
 STYLE = {

@@ -10,15 +10,13 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.cli.recorded_joints import check_left_out
 from screw_dynamics_ros.core import Robot, UnknownNameError
-from screw_dynamics_ros.core.measurement.identification.dynamics import (
-    JointRecording,
-    KnownLoad,
-)
+from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording, KnownLoad
 from screw_dynamics_ros.core.measurement.identification.state_checks import POSE_PERIOD_S
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.recordings.recording import Recording
+
+from ..recorded_joints import check_left_out
 
 
 def of_robot(

@@ -14,9 +14,6 @@ from typing import NamedTuple
 import numpy as np
 import yaml
 
-from screw_dynamics_ros.cli.command_line import UnusableError
-from screw_dynamics_ros.cli.identify.recordings import are_poses, descriptions, of_robot
-from screw_dynamics_ros.cli.recorded_joints import given_description
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.measurement.estimation.moved_tool import MovedTool, identify_moved_tool
@@ -32,6 +29,10 @@ from screw_dynamics_ros.ros.recordings.recording import (
     read_recording,
     read_wrenches,
 )
+
+from ..command_line import UnusableError
+from ..recorded_joints import given_description
+from .recordings import are_poses, descriptions, of_robot
 
 PARAMETERS = 'tool.yaml'
 MATCH_LIMIT_S = 0.02  # s between a joint state and the nearest sensor message

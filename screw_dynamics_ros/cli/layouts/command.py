@@ -22,13 +22,14 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from screw_dynamics_ros.cli.command_line import UNUSABLE, command_parser, own_arguments
 from screw_dynamics_ros.core import DescriptionError, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.entry import INTERRUPTED
 from screw_dynamics_ros.ros.launch_arguments import program_path
 from screw_dynamics_ros.ros.model_state import ModelStateLayout
 from screw_dynamics_ros.ros.topics import qos
+
+from ..command_line import UNUSABLE, command_parser, own_arguments
 
 try:
     from screw_dynamics_msgs.msg import ModelStateLayout as ModelStateLayoutMessage

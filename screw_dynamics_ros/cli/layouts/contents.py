@@ -9,12 +9,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from screw_dynamics_ros.cli.layouts.command import MODEL_STATE, LayoutNames
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import leaf_links
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.ros.names import topic_tokens
+
+from .command import MODEL_STATE, LayoutNames
 
 MIN_EXTENT = 0.05  # m, for a robot without extent
 

@@ -21,17 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.cli.layouts import command
-from screw_dynamics_ros.cli.layouts.contents import (
-    Curve,
-    Plot,
-    extent,
-    joint_plots,
-    rounded,
-    shown_links,
-    wrench_plots,
-)
 from screw_dynamics_ros.core import Robot
+
+from . import command
+from .contents import Curve, Plot, extent, joint_plots, rounded, shown_links, wrench_plots
 
 MARKERS = ('kinematics/markers', 'wrench_estimator/markers')
 

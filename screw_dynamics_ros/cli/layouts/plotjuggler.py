@@ -17,15 +17,10 @@ import sys
 from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
-from screw_dynamics_ros.cli.layouts import command
-from screw_dynamics_ros.cli.layouts.contents import (
-    Curve,
-    Plot,
-    joint_plots,
-    measured_efforts,
-    wrench_plots,
-)
 from screw_dynamics_ros.core import Robot
+
+from . import command
+from .contents import Curve, Plot, joint_plots, measured_efforts, wrench_plots
 
 SUBSCRIBER = 'ROS2 Topic Subscriber'  # the plugin of plotjuggler_ros
 MAX_ARRAY = 100  # elements, at least; the plugin drops larger arrays

@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 import yaml
 
-from screw_dynamics_ros.cli.layouts import command
-from screw_dynamics_ros.cli.layouts.contents import extent, rounded, shown_links
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.share import share_folder
+
+from . import command
+from .contents import extent, rounded, shown_links
 
 
 def layout(robot: Robot, names: command.LayoutNames) -> str:

@@ -18,19 +18,6 @@ from pathlib import Path
 
 import numpy as np
 
-from screw_dynamics_ros.cli.command_line import (
-    ROBOT_FILE,
-    UNUSABLE,
-    UnusableError,
-    add_arguments_of,
-    add_gravity,
-    command_parser,
-    names,
-    own_arguments,
-    positive,
-    read_description,
-)
-from screw_dynamics_ros.cli.library_messages import caught_messages
 from screw_dynamics_ros.comparison import report
 from screw_dynamics_ros.comparison.peer import ModelSource
 from screw_dynamics_ros.comparison.programs import PROGRAMS, STATES, TOLERANCE, check, outcome
@@ -42,6 +29,20 @@ from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.urdf_elements import version_text
 from screw_dynamics_ros.core.description.xml_document import robot_element
 from screw_dynamics_ros.entry import INTERRUPTED
+
+from ..command_line import (
+    ROBOT_FILE,
+    UNUSABLE,
+    UnusableError,
+    add_arguments_of,
+    add_gravity,
+    command_parser,
+    names,
+    own_arguments,
+    positive,
+    read_description,
+)
+from ..library_messages import caught_messages
 
 AGREE, DIFFER = 0, 1
 EXIT_STATUS = (

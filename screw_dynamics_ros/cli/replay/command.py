@@ -30,7 +30,22 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from screw_dynamics_ros.cli.command_line import (
+from screw_dynamics_ros.core import ScrewDynamicsError
+from screw_dynamics_ros.core.description.formats import read_robot_description
+from screw_dynamics_ros.entry import INTERRUPTED
+from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
+from screw_dynamics_ros.registry import NODES, load
+from screw_dynamics_ros.ros.model_state_forms import layout_message
+from screw_dynamics_ros.ros.parameter_files import PARAMETERS
+from screw_dynamics_ros.ros.recordings.coverage import check_coverage, refusals, rename_joints
+from screw_dynamics_ros.ros.recordings.forms import MODEL_STATE_LAYOUT, is_known
+from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
+from screw_dynamics_ros.ros.recordings.outputs import open_output
+from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE
+from screw_dynamics_ros.ros.recordings.sources import RecordingError
+from screw_dynamics_ros.ros.recordings.storage import Block, RecordingReader
+
+from ..command_line import (
     UNUSABLE,
     UnusableError,
     command_parser,
@@ -39,34 +54,13 @@ from screw_dynamics_ros.cli.command_line import (
     own_arguments,
     progress_bar,
 )
-from screw_dynamics_ros.cli.joint_motions import JointMotions, finding_lines, moving
-from screw_dynamics_ros.cli.recorded_joints import (
-    add_recorded_robot,
-    given_description,
-    recorded_robot,
-)
-from screw_dynamics_ros.core import ScrewDynamicsError
-from screw_dynamics_ros.core.description.formats import read_robot_description
-from screw_dynamics_ros.entry import INTERRUPTED
-from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
-from screw_dynamics_ros.registry import NODES, load
-from screw_dynamics_ros.ros.model_state_forms import layout_message
-from screw_dynamics_ros.ros.parameter_files import PARAMETERS
-from screw_dynamics_ros.ros.recordings.coverage import (
-    check_coverage,
-    refusals,
-    rename_joints,
-)
-from screw_dynamics_ros.ros.recordings.forms import MODEL_STATE_LAYOUT, is_known
-from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
-from screw_dynamics_ros.ros.recordings.outputs import open_output
-from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE
-from screw_dynamics_ros.ros.recordings.sources import RecordingError
-from screw_dynamics_ros.ros.recordings.storage import Block, RecordingReader
+from ..joint_motions import JointMotions, finding_lines, moving
+from ..recorded_joints import add_recorded_robot, given_description, recorded_robot
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.cli.replay.hosted_node import HostedNode, Send
     from screw_dynamics_ros.ros.model_state import ModelStateLayout
+
+    from .hosted_node import HostedNode, Send
 
 REPLAYED = ('wrench_estimator', 'dynamics', 'kinematics', 'wrist_sensor')
 RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'  # applies to nodes created while it is set
@@ -227,7 +221,7 @@ class Nodes:
             import rclpy
             from rclpy.signals import SignalHandlerOptions
 
-            from screw_dynamics_ros.cli.replay.hosted_node import HostedNode
+            from .hosted_node import HostedNode
 
             factories = [load(NODES[name].factory) for name in options.nodes]
         except ImportError as error:

@@ -23,7 +23,9 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from screw_dynamics_ros.cli.command_line import (
+from screw_dynamics_ros.core import ScrewDynamicsError, bundled_urdf, files
+
+from ..command_line import (
     ROBOT_FILE,
     UNUSABLE,
     UnusableError,
@@ -35,9 +37,8 @@ from screw_dynamics_ros.cli.command_line import (
     read_description,
     write_text,
 )
-from screw_dynamics_ros.cli.view.posture_source import PostureSource
-from screw_dynamics_ros.cli.view.state import ViewSource
-from screw_dynamics_ros.core import ScrewDynamicsError, bundled_urdf, files
+from .posture_source import PostureSource
+from .state import ViewSource
 
 ENDED = 0
 EXIT_STATUS = f'exit status: {ENDED} ended by the user, {UNUSABLE} the input cannot be used'
@@ -130,7 +131,7 @@ def check_installed() -> None:
 def source_of(options: argparse.Namespace, arguments: Sequence[str]) -> ViewSource:
     """Return the source that the options select; ROS gets all `arguments` of a live source."""
     if options.live:
-        from screw_dynamics_ros.cli.view.live_source import LiveSource
+        from .live_source import LiveSource
 
         return LiveSource(arguments)
     urdf = None
@@ -138,13 +139,13 @@ def source_of(options: argparse.Namespace, arguments: Sequence[str]) -> ViewSour
         path = description_path(options.robot)
         urdf = read_description(path, options.robot_arguments, 'robot', 'ROBOT'), path
     if options.recording is not None:
-        from screw_dynamics_ros.cli.view.recording_source import RecordingSource
+        from .recording_source import RecordingSource
 
         with progress_bar('view') as progress:
             return RecordingSource(options.recording, urdf, options.topic, progress)
     assert urdf is not None  # ensured by `parse`
     if options.simulate:
-        from screw_dynamics_ros.cli.view.simulated_source import SimulatedSource
+        from .simulated_source import SimulatedSource
 
         return SimulatedSource(*urdf)
     return PostureSource(*urdf)
@@ -158,7 +159,7 @@ def description_path(name: str) -> Path:
 
 def run(source: ViewSource, options: argparse.Namespace) -> None:
     """Serve the page until `KeyboardInterrupt`, or export it."""
-    from screw_dynamics_ros.cli.view.viewer import Viewer
+    from .viewer import Viewer
 
     with Viewer(source, options.host, options.port, dark=options.dark) as viewer:
         if options.export is not None:

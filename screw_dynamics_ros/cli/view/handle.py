@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.cli.view.link_meshes import ColoredMesh
-from screw_dynamics_ros.cli.view.payload_controls import moving_links
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.arms.inverse.closed_loop import ClosedLoop
 from screw_dynamics_ros.core.lie import quaternions, se3
 from screw_dynamics_ros.core.types import Array
+
+from .link_meshes import ColoredMesh
+from .payload_controls import moving_links
 
 NO_LINK = 'none'
 GAIN = 8.0  # 1/s

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import trimesh
 
-from screw_dynamics_ros.cli.view.visuals import Color, LinkVisuals, Visual, link_visuals
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.description.shapes import Shape
 from screw_dynamics_ros.core.types import Array
+
+from .visuals import Color, LinkVisuals, Visual, link_visuals
 
 GRAY: Color = (190, 193, 198)
 CAPSULE_RADIUS = 0.12  # fraction of its length

@@ -17,12 +17,13 @@ from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import Float64MultiArray
 
-from screw_dynamics_ros.cli.view.state import DiagnosticLine, Level
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import printable
+
+from .state import DiagnosticLine, Level
 
 LEVELS: tuple[Level, ...] = ('ok', 'warning', 'error', 'stale')  # of diagnostic_msgs
 MAX_STATUSES = 64  # per message

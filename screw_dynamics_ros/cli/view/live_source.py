@@ -20,18 +20,6 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
-from screw_dynamics_ros.cli.view.live_state import (
-    CONTACT_FORCE,
-    CONTACT_POINT,
-    COVARIANCE,
-    TORQUE_TOPICS,
-    WRENCH,
-    LiveState,
-)
-from screw_dynamics_ros.cli.view.mesh_files import installed_mesh
-from screw_dynamics_ros.cli.view.payload_client import PayloadClient
-from screw_dynamics_ros.cli.view.payload_controls import add_payload_controls
-from screw_dynamics_ros.cli.view.state import ViewState
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.types import Array
@@ -39,6 +27,12 @@ from screw_dynamics_ros.ros.description import MAX_DESCRIPTION_LENGTH
 from screw_dynamics_ros.ros.process.middleware import use_profiles
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.polling import PolledTopic
+
+from .live_state import CONTACT_FORCE, CONTACT_POINT, COVARIANCE, TORQUE_TOPICS, WRENCH, LiveState
+from .mesh_files import installed_mesh
+from .payload_client import PayloadClient
+from .payload_controls import add_payload_controls
+from .state import ViewState
 
 DISCOVERY_PERIOD_S = 1.0
 

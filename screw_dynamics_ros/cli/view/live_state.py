@@ -14,20 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.cli.view.live_messages import (
-    contact_point_of,
-    covariance_of,
-    statuses_of,
-    torques_of,
-    wrench_of,
-)
-from screw_dynamics_ros.cli.view.state import (
-    ContactForce,
-    DiagnosticLine,
-    LinkWrench,
-    ViewState,
-    localized_contacts,
-)
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description, urdf_of
 from screw_dynamics_ros.core.types import Array
@@ -37,6 +23,9 @@ from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.ros.description import TOPIC, Description, DescriptionLoader, urdf_text
 from screw_dynamics_ros.ros.joint_states.reader import JointStateReader
 from screw_dynamics_ros.ros.names import printable, topic_tokens
+
+from .live_messages import contact_point_of, covariance_of, statuses_of, torques_of, wrench_of
+from .state import ContactForce, DiagnosticLine, LinkWrench, ViewState, localized_contacts
 
 STATE_TIMEOUT = NANOSECONDS // 2  # ns; an older state is stale, and older outputs are not shown
 STATUS_TIMEOUT = 10 * NANOSECONDS  # ns; older statuses are stale

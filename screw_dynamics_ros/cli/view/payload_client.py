@@ -13,11 +13,12 @@ import numpy as np
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 
-from screw_dynamics_ros.cli.view.state import DiagnosticLine, Level
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.ros.messages.inertias import write_inertia
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.process.latest import Latest
+
+from .state import DiagnosticLine, Level
 
 try:
     from screw_dynamics_msgs import srv as interfaces

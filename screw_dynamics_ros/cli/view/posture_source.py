@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.cli.view.mesh_files import local_mesh
-from screw_dynamics_ros.cli.view.payload_controls import add_payload_controls
-from screw_dynamics_ros.cli.view.state import ViewState
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.tree.joint_limits import coordinate_names, of_coordinates
 from screw_dynamics_ros.core.types import Array
+
+from .mesh_files import local_mesh
+from .payload_controls import add_payload_controls
+from .state import ViewState
 
 FULL_TURN = 2.0 * np.pi
 SLIDER_STEP = 1e-3  # rad or m

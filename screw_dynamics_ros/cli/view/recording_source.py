@@ -13,23 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.cli.annotate.annotation import (
-    Progress,
-    description,
-    read_states,
-    whole_motion,
-)
-from screw_dynamics_ros.cli.annotate.request import Request
-from screw_dynamics_ros.cli.view.mesh_files import installed_mesh, local_mesh
-from screw_dynamics_ros.cli.view.payload_controls import add_payload_controls
-from screw_dynamics_ros.cli.view.playback import Playback, PlaybackControls
-from screw_dynamics_ros.cli.view.state import (
-    ContactForce,
-    DiagnosticLine,
-    LinkWrench,
-    ViewState,
-    localized_contacts,
-)
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description, urdf_of
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
@@ -43,19 +26,17 @@ from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.ros.description import urdf_text
 from screw_dynamics_ros.ros.names import topic_tokens
 from screw_dynamics_ros.ros.recordings.coverage import refusals
-from screw_dynamics_ros.ros.recordings.recording import (
-    JOINT_STATE,
-    read_recording,
-)
+from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE, read_recording
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
-from screw_dynamics_ros.ros.recordings.stamped import (
-    ARRAY,
-    POSE,
-    WRENCH,
-    read_arrays,
-    read_stamped,
-)
+from screw_dynamics_ros.ros.recordings.stamped import ARRAY, POSE, WRENCH, read_arrays, read_stamped
 from screw_dynamics_ros.ros.recordings.storage import RecordingReader
+
+from ..annotate.annotation import Progress, description, read_states, whole_motion
+from ..annotate.request import Request
+from .mesh_files import installed_mesh, local_mesh
+from .payload_controls import add_payload_controls
+from .playback import Playback, PlaybackControls
+from .state import ContactForce, DiagnosticLine, LinkWrench, ViewState, localized_contacts
 
 #: Computed outputs, and their names in the bars.
 OUTPUTS = {

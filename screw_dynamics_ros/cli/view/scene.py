@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.cli.view.link_meshes import ColoredMesh
-from screw_dynamics_ros.cli.view.state import ContactForce, LinkWrench, ViewState
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.arms.inverse.manipulability import velocity_ellipsoid
 from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.types import Array
+
+from .link_meshes import ColoredMesh
+from .state import ContactForce, LinkWrench, ViewState
 
 #: The colors of the markers of the nodes.
 FORCE_COLOR, MOMENT_COLOR = (230, 38, 26), (242, 179, 26)

@@ -11,12 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from screw_dynamics_ros.cli.demo.node_processes import ChildError, Children, free_domain
-from screw_dynamics_ros.cli.view.live_source import LiveSource
-from screw_dynamics_ros.cli.view.mesh_files import local_mesh
-from screw_dynamics_ros.cli.view.state import DiagnosticLine, ViewState
 from screw_dynamics_ros.ros.compatibility import stay_on_this_machine
 from screw_dynamics_ros.ros.names import printable
+
+from ..demo.node_processes import ChildError, Children, free_domain
+from .live_source import LiveSource
+from .mesh_files import local_mesh
+from .state import DiagnosticLine, ViewState
 
 PACKAGE = 'screw_dynamics_ros'
 

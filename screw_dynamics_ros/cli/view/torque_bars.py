@@ -10,8 +10,9 @@ from html import escape
 
 import numpy as np
 
-from screw_dynamics_ros.cli.view.state import TORQUE_TERMS
 from screw_dynamics_ros.core.types import Array
+
+from .state import TORQUE_TERMS
 
 #: Distinguishable with any color vision, on light and dark background.
 COLORS = {

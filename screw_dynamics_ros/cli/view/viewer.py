@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.cli.view.handle import LinkHandle
-from screw_dynamics_ros.cli.view.link_meshes import ColoredMesh, link_meshes
-from screw_dynamics_ros.cli.view.local_server import LocalServer
-from screw_dynamics_ros.cli.view.scene import RobotScene, robot_length
-from screw_dynamics_ros.cli.view.state import DiagnosticLine, ViewSource, ViewState
-from screw_dynamics_ros.cli.view.torque_bars import bars
 from screw_dynamics_ros.core.tree.joint_limits import of_velocities, velocity_names
 from screw_dynamics_ros.core.types import Array
+
+from .handle import LinkHandle
+from .link_meshes import ColoredMesh, link_meshes
+from .local_server import LocalServer
+from .scene import RobotScene, robot_length
+from .state import DiagnosticLine, ViewSource, ViewState
+from .torque_bars import bars
 
 FRAME_PERIOD_S = 1.0 / 30.0
 BARS_PERIOD_S = 0.1

@@ -18,11 +18,7 @@ from screw_dynamics_ros.core.description.urdf_elements import (
     shape_in,
     vector,
 )
-from screw_dynamics_ros.core.description.xml_document import (
-    child,
-    children,
-    robot_element,
-)
+from screw_dynamics_ros.core.description.xml_document import child, children, robot_element
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.types import Array
 

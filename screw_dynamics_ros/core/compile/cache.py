@@ -25,9 +25,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from screw_dynamics_ros.core import files
-from screw_dynamics_ros.core.compile import sources
-from screw_dynamics_ros.core.errors import ArgumentError
+from .. import files
+from ..errors import ArgumentError
+from . import sources
 
 log = logging.getLogger(__name__)
 

@@ -37,23 +37,23 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.arguments import float_array, vector
-from screw_dynamics_ros.core.compile import cache as disk
-from screw_dynamics_ros.core.compile import sources
-from screw_dynamics_ros.core.compile.cpython.addresses import Addresses
-from screw_dynamics_ros.core.compile.cpython.entry import entry_point
-from screw_dynamics_ros.core.compile.cpython.layout import is_usable
-from screw_dynamics_ros.core.compile.cpython.stacks import StackTable
-from screw_dynamics_ros.core.compile.llvm import module as llvm_ir
-from screw_dynamics_ros.core.compile.llvm import native
-from screw_dynamics_ros.core.compile.llvm.compilers import compile_code
-from screw_dynamics_ros.core.compile.program.factoring import factored
-from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, program
-from screw_dynamics_ros.core.compile.stack_runs import StackProgram, check_outputs, stack_length
-from screw_dynamics_ros.core.compile.text.python_source import python_functions
-from screw_dynamics_ros.core.errors import ArgumentError, NotRecordableError, UnknownNameError
-from screw_dynamics_ros.core.reproducible import reproducible
-from screw_dynamics_ros.core.types import Array
+from ..arguments import float_array, vector
+from ..errors import ArgumentError, NotRecordableError, UnknownNameError
+from ..reproducible import reproducible
+from ..types import Array
+from . import cache as disk
+from . import sources
+from .cpython.addresses import Addresses
+from .cpython.entry import entry_point
+from .cpython.layout import is_usable
+from .cpython.stacks import StackTable
+from .llvm import module as llvm_ir
+from .llvm import native
+from .llvm.compilers import compile_code
+from .program.factoring import factored
+from .program.tracing import Program, Recorder, program
+from .stack_runs import StackProgram, check_outputs, stack_length
+from .text.python_source import python_functions
 
 log = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.types import Array
+from ..types import Array
 
 LARGE = 2**20  # bytes; memory of larger results is kept
 MOST_KEPT = 512 * 2**20

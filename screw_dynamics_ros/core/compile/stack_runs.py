@@ -19,11 +19,11 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.cpython.stacks import StackTable, elements
-from screw_dynamics_ros.core.compile.llvm import native
-from screw_dynamics_ros.core.compile.result_memory import LARGE, new_arrays
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.types import Array
+from ..errors import ArgumentError
+from ..types import Array
+from .cpython.stacks import StackTable, elements
+from .llvm import native
+from .result_memory import LARGE, new_arrays
 
 #: Vector operations from which a second thread is worthwhile.
 THREAD_WORK = 600_000

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from screw_dynamics_ros.core.compile.cpython.writer import EntryWriter
-from screw_dynamics_ros.core.compile.kernels import Kernel, NativeKernel
-from screw_dynamics_ros.core.compile.llvm import native
-from screw_dynamics_ros.core.compile.typed.records import Opaque
+from .cpython.writer import EntryWriter
+from .kernels import Kernel, NativeKernel
+from .llvm import native
+from .typed.records import Opaque
 
 
 class TableCall(Opaque):

@@ -13,23 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.compile.kernels import KernelSpecification
-from screw_dynamics_ros.core.constraints.equations import constraint_equations
-from screw_dynamics_ros.core.constraints.forces import (
-    ConstraintForces,
-    Flags,
-    constraint_forces,
-)
-from screw_dynamics_ros.core.constraints.motion_constraint import (
-    MotionConstraint,
-    Structure,
-)
-from screw_dynamics_ros.core.errors import (
-    ArgumentError,
-    InfeasibleConstraintsError,
-)
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from ..compile.kernels import KernelSpecification
+from ..errors import ArgumentError, InfeasibleConstraintsError
+from ..tree.multibody_tree import Tree
+from ..types import Array
+from .equations import constraint_equations
+from .forces import ConstraintForces, Flags, constraint_forces
+from .motion_constraint import MotionConstraint, Structure
 
 Indices = NDArray[np.int_]
 

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import screw_systems
-from screw_dynamics_ros.core.lie._arrays import as_float_stack
-from screw_dynamics_ros.core.types import Array
+from ..errors import ArgumentError
+from ..lie import screw_systems
+from ..lie._arrays import as_float_stack
+from ..types import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,18 +30,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.constraints.motion_constraint import Structure
-from screw_dynamics_ros.core.dynamics import articulated_body, massless_joints
-from screw_dynamics_ros.core.dynamics.drive_forces import moving_torques
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import joint_motion, newton_euler_torques
-from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
-from screw_dynamics_ros.core.kinematics.poe import relative_pose
-from screw_dynamics_ros.core.kinematics.pose_error import pose_error
-from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric, zeros
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Frame, Tree, per_body
-from screw_dynamics_ros.core.types import Array
+from ..dynamics import articulated_body, massless_joints
+from ..dynamics.drive_forces import moving_torques
+from ..dynamics.inverse_dynamics import joint_motion, newton_euler_torques
+from ..dynamics.mass_matrix import mass_matrix
+from ..kinematics.poe import relative_pose
+from ..kinematics.pose_error import pose_error
+from ..lie import screws, se3
+from ..lie.so3 import hat
+from ..linear import solve_positive_definite, symmetric, zeros
+from ..tree.multibody_tree import GROUND, Frame, Tree, per_body
+from ..types import Array
+from .motion_constraint import Structure
 
 #: a_free (nv,), K (nv, m), inverse_inertia (m, m), drift and greatest mobility (m,) each.
 Solution = tuple[Array, Array, Array, Array, Array]

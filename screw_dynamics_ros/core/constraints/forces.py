@@ -30,8 +30,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.least_squares import non_negative_least_squares
-from screw_dynamics_ros.core.types import Array
+from ..least_squares import non_negative_least_squares
+from ..types import Array
 
 Flags = NDArray[np.bool_]
 

@@ -22,13 +22,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arms.inverse.inequalities import Inequalities
-from screw_dynamics_ros.core.arms.inverse.least_distance import solve
-from screw_dynamics_ros.core.arms.inverse.velocity import matrix, rate
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse, metric
-from screw_dynamics_ros.core.constraints.contact_models import Constraint
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.types import Array
+from ..arms.inverse.inequalities import Inequalities
+from ..arms.inverse.least_distance import solve
+from ..arms.inverse.velocity import matrix, rate
+from ..arms.inverse.weighted_inverse import WeightedInverse, metric
+from ..errors import ArgumentError
+from ..types import Array
+from .contact_models import Constraint
 
 
 @dataclass(frozen=True, eq=False)

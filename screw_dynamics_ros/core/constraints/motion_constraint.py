@@ -29,10 +29,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_count, check_number, float_array, vector
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.kinematics.jacobians import check_representation
-from screw_dynamics_ros.core.types import Array
+from ..arguments import check_count, check_number, float_array, vector
+from ..errors import ArgumentError, UnknownNameError
+from ..kinematics.jacobians import check_representation
+from ..types import Array
 
 #: What a constraint is compiled for; all else may change from call to call.
 Structure = tuple[str, str | None, str | None, str, int, bool]

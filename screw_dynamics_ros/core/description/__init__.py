@@ -3,20 +3,13 @@
 
 """Robot descriptions: links, joints and inertias of a file, validated."""
 
-from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.description.bundled import bundled_urdf
-from screw_dynamics_ros.core.description.checks import physical_findings
-from screw_dynamics_ros.core.description.joint_types import JOINT_TYPES, JointType
-from screw_dynamics_ros.core.description.robot_description import (
-    Finding,
-    Joint,
-    Limits,
-    Link,
-    Mimic,
-    RobotDescription,
-)
-from screw_dynamics_ros.core.description.sdf import read_sdf
-from screw_dynamics_ros.core.description.urdf import read_urdf
+from .body_inertia import Inertia
+from .bundled import bundled_urdf
+from .checks import physical_findings
+from .joint_types import JOINT_TYPES, JointType
+from .robot_description import Finding, Joint, Limits, Link, Mimic, RobotDescription
+from .sdf import read_sdf
+from .urdf import read_urdf
 
 __all__ = [
     'JOINT_TYPES',

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.arguments import float_array, is_number
-from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
+from ..arguments import float_array, is_number
+from ..errors import ArgumentError, InertiaError
 
 #: A fault counts from here on, relative to the largest moment: numbers in files have six digits.
 TRIANGLE_TOLERANCE = 1e-6

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.share import share_folder
+
+from ..errors import UnknownNameError
 
 
 def bundled_urdf(name: str) -> Path:

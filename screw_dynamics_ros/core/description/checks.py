@@ -18,10 +18,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.description.body_inertia import Inertia, inertia_fault
-from screw_dynamics_ros.core.description.joint_types import JOINT_TYPES
-from screw_dynamics_ros.core.description.robot_description import Finding, Joint, RobotDescription
-from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
+from ..errors import ArgumentError, InertiaError
+from .body_inertia import Inertia, inertia_fault
+from .joint_types import JOINT_TYPES
+from .robot_description import Finding, Joint, RobotDescription
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # of the nodes and of `Robot` [m/s^2]
 

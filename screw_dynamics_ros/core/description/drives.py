@@ -24,17 +24,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.arguments import is_number
-from screw_dynamics_ros.core.description.joint_types import scalar_types
-from screw_dynamics_ros.core.description.motor_coupling import (
-    check_coupled_joints,
-    check_motors_move_joints,
-)
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
-from screw_dynamics_ros.core.reproducible import product, unit
+from ..arguments import is_number
+from ..errors import ArgumentError, DescriptionError, UnknownNameError
+from ..reproducible import product, unit
+from .joint_types import scalar_types
+from .motor_coupling import check_coupled_joints, check_motors_move_joints
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.core.description.robot_description import Joint, RobotDescription
+    from .robot_description import Joint, RobotDescription
 
 Vector = tuple[float, float, float]
 

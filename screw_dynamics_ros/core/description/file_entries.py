@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.arguments import is_number
-from screw_dynamics_ros.core.description.xml_document import short
-from screw_dynamics_ros.core.errors import DescriptionError
-from screw_dynamics_ros.core.types import Array
+from ..arguments import is_number
+from ..errors import DescriptionError
+from ..types import Array
+from .xml_document import short
 
 MAX_NUMBER = 1e12  # absolute value, in any unit: squares and cubes of larger ones overflow
 MAX_QUOTED_LENGTH = 100  # characters of a wrong entry in an error

@@ -9,13 +9,13 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from screw_dynamics_ros.core.description.checks import InertiaCheck
-from screw_dynamics_ros.core.description.mjcf import read_mjcf
-from screw_dynamics_ros.core.description.robot_description import RobotDescription
-from screw_dynamics_ros.core.description.sdf import read_sdf
-from screw_dynamics_ros.core.description.urdf import read_urdf
-from screw_dynamics_ros.core.description.urdf_writer import write_urdf
-from screw_dynamics_ros.core.description.xml_document import root_tag, source_of
+from .checks import InertiaCheck
+from .mjcf import read_mjcf
+from .robot_description import RobotDescription
+from .sdf import read_sdf
+from .urdf import read_urdf
+from .urdf_writer import write_urdf
+from .xml_document import root_tag, source_of
 
 #: Readers by root element, each with the arguments of `read_robot_description`.
 READERS: dict[str, Callable[..., RobotDescription]] = {

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.types import Array
+from ..types import Array
 
 #: Components of twists, angular part first; the axis is the third of each part.
 _ABOUT_AXIS, _ALONG_AXIS = 2, 5

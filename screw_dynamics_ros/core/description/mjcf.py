@@ -20,21 +20,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.description.checks import (
-    InertiaCheck,
-    check_inertia_check,
-    judged_findings,
-)
-from screw_dynamics_ros.core.description.mjcf_actuators import (
-    actuated_joints,
-    actuator_findings,
-    effort_limits,
-    reflected,
-)
-from screw_dynamics_ros.core.description.mjcf_compiler import compiled_model
-from screw_dynamics_ros.core.description.mjcf_joints import closures, equality_findings, mimics
-from screw_dynamics_ros.core.description.mjcf_model import (
+from ..lie import so3
+from ..reproducible import product, sine_cosine, unit
+from ..types import Array
+from .body_inertia import Inertia
+from .checks import InertiaCheck, check_inertia_check, judged_findings
+from .mjcf_actuators import actuated_joints, actuator_findings, effort_limits, reflected
+from .mjcf_compiler import compiled_model
+from .mjcf_joints import closures, equality_findings, mimics
+from .mjcf_model import (
     FREE,
     HINGE,
     JOINT_KINDS,
@@ -45,17 +39,9 @@ from screw_dynamics_ros.core.description.mjcf_model import (
     pose_of,
     rotation_of,
 )
-from screw_dynamics_ros.core.description.mjcf_refusals import check_model, model_findings
-from screw_dynamics_ros.core.description.robot_description import (
-    Joint,
-    Limits,
-    Link,
-    RobotDescription,
-)
-from screw_dynamics_ros.core.description.shapes import Shape, ShapeKind
-from screw_dynamics_ros.core.lie import so3
-from screw_dynamics_ros.core.reproducible import product, sine_cosine, unit
-from screw_dynamics_ros.core.types import Array
+from .mjcf_refusals import check_model, model_findings
+from .robot_description import Joint, Limits, Link, RobotDescription
+from .shapes import Shape, ShapeKind
 
 #: Geoms that are shapes of links, by mjtGeom.
 SHAPES: dict[int, ShapeKind] = {2: 'sphere', 5: 'cylinder', 6: 'box'}

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.mjcf_model import NONE_ID, WORLD, CompiledModel
-from screw_dynamics_ros.core.description.robot_description import Finding
-from screw_dynamics_ros.core.types import Array
+from ..types import Array
+from .mjcf_model import NONE_ID, WORLD, CompiledModel
+from .robot_description import Finding
 
 #: Values of mjtTrn: on a joint; on a tendon; between two sites, or a site and the world.
 ON_JOINT, TENDON, CRANK, ON_SITE, ORIENTATION = (0, 1), 3, 2, 4, 6

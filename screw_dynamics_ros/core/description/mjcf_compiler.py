@@ -10,13 +10,8 @@ import pathlib
 from typing import Any, NoReturn
 from xml.dom.minidom import Element
 
-from screw_dynamics_ros.core.description.xml_document import (
-    parsed_root,
-    root_tag,
-    short,
-    source_of,
-)
-from screw_dynamics_ros.core.errors import DescriptionError
+from ..errors import DescriptionError
+from .xml_document import parsed_root, root_tag, short, source_of
 
 MAX_XML_DEPTH = 200  # nested elements; MuJoCo's own parser ends at 500
 

@@ -9,13 +9,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.mjcf_model import (
-    NONE_ID,
-    CompiledModel,
-    pose_of,
-)
-from screw_dynamics_ros.core.description.robot_description import Closure, Finding, Mimic
-from screw_dynamics_ros.core.errors import DescriptionError
+from ..errors import DescriptionError
+from .mjcf_model import NONE_ID, CompiledModel, pose_of
+from .robot_description import Closure, Finding, Mimic
 
 #: Values of mjtEq with their names, those of loops, and of mjtObj.
 CONNECT, WELD, JOINT_EQUALITY, SITE = 0, 1, 2, 6

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.joint_types import JOINT_TYPES
-from screw_dynamics_ros.core.description.xml_values import rotation_from_quaternion
-from screw_dynamics_ros.core.errors import DescriptionError
-from screw_dynamics_ros.core.reproducible import product
-from screw_dynamics_ros.core.types import Array
+from ..errors import DescriptionError
+from ..reproducible import product
+from ..types import Array
+from .joint_types import JOINT_TYPES
+from .xml_values import rotation_from_quaternion
 
 #: The body of the world, and no object.
 WORLD, NONE_ID = 0, -1

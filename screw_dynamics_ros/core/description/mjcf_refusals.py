@@ -9,15 +9,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.checks import gravity_findings
-from screw_dynamics_ros.core.description.mjcf_actuators import acted_joint, gear_of
-from screw_dynamics_ros.core.description.mjcf_model import (
-    BALL,
-    WORLD,
-    CompiledModel,
-)
-from screw_dynamics_ros.core.description.robot_description import Finding
-from screw_dynamics_ros.core.errors import DescriptionError
+from ..errors import DescriptionError
+from .checks import gravity_findings
+from .mjcf_actuators import acted_joint, gear_of
+from .mjcf_model import BALL, WORLD, CompiledModel
+from .robot_description import Finding
 
 #: Fields of forces and inertias for which there is no model: field, kind of object, what it is,
 #: and the flag that disables it.

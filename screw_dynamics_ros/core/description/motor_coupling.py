@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.types import Array
+from ..errors import ArgumentError, UnknownNameError
+from ..types import Array
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.core.description.robot_description import Joint
+    from .robot_description import Joint
 
 
 class Coupled(Protocol):

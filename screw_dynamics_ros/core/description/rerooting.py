@@ -13,13 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.robot_description import (
-    Joint,
-    Link,
-    RobotDescription,
-)
-from screw_dynamics_ros.core.errors import DescriptionError, UnknownNameError
-from screw_dynamics_ros.core.lie import se3
+from ..errors import DescriptionError, UnknownNameError
+from ..lie import se3
+from .robot_description import Joint, Link, RobotDescription
 
 
 def rerooted(description: RobotDescription, root: str) -> RobotDescription:

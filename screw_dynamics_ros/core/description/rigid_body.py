@@ -20,17 +20,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from screw_dynamics_ros.core.arguments import vector
-from screw_dynamics_ros.core.description.body_inertia import (
-    SYMMETRY_TOLERANCE,
-    Inertia,
-    inertia_fault,
-)
-from screw_dynamics_ros.core.errors import InertiaError, UnknownNameError
-from screw_dynamics_ros.core.lie import points, screws, se3, so3
-from screw_dynamics_ros.core.lie._arrays import as_float_stack, check_pose
-from screw_dynamics_ros.core.reproducible import product
-from screw_dynamics_ros.core.types import Array
+from ..arguments import vector
+from ..errors import InertiaError, UnknownNameError
+from ..lie import points, screws, se3, so3
+from ..lie._arrays import as_float_stack, check_pose
+from ..reproducible import product
+from ..types import Array
+from .body_inertia import SYMMETRY_TOLERANCE, Inertia, inertia_fault
 
 #: The ten parameters in which the equations of motion are linear: mass, first and second moments.
 PARAMETERS = ('m', 'mx', 'my', 'mz', 'Ixx', 'Ixy', 'Ixz', 'Iyy', 'Iyz', 'Izz')

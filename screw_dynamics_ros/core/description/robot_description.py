@@ -18,11 +18,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.arguments import float_array, is_number
-from screw_dynamics_ros.core.description.body_inertia import Inertia, inertia_fault
-from screw_dynamics_ros.core.description.joint_types import JOINT_TYPES, JointType, scalar_types
-from screw_dynamics_ros.core.description.shapes import Shape
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, InertiaError
+from ..arguments import float_array, is_number
+from ..errors import ArgumentError, DescriptionError, InertiaError
+from .body_inertia import Inertia, inertia_fault
+from .joint_types import JOINT_TYPES, JointType, scalar_types
+from .shapes import Shape
 
 Severity = Literal['error', 'warning', 'info']
 

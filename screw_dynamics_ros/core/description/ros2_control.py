@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from xml.dom.minidom import Element
 
-from screw_dynamics_ros.core.description.robot_description import Finding
-from screw_dynamics_ros.core.description.xml_document import child, children, robot_element, short
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
+from ..errors import ArgumentError, DescriptionError
+from .robot_description import Finding
+from .xml_document import child, children, robot_element, short
 
 #: What xacro evaluates, and braces that lack its dollar sign; {"a": 1} and [{...}] are values.
 _EXPRESSION = re.compile(r'\$\{|\$\(|^\{[^{}:"\',]+\}$')

@@ -20,44 +20,27 @@ from xml.dom.minidom import Element
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.description.checks import (
+from ..errors import ArgumentError, DescriptionError, InertiaError
+from ..reproducible import product
+from ..types import Array
+from .body_inertia import Inertia
+from .checks import (
     STANDARD_GRAVITY,
     InertiaCheck,
     check_inertia_check,
     gravity_findings,
     judged_findings,
 )
-from screw_dynamics_ros.core.description.rerooting import hung_on
-from screw_dynamics_ros.core.description.robot_description import (
-    Finding,
-    Joint,
-    Link,
-    RobotDescription,
-)
-from screw_dynamics_ros.core.description.sdf_elements import (
-    flag_of,
-    number_of,
-    place_of,
-    pose_of,
-    vector_of,
-)
-from screw_dynamics_ros.core.description.sdf_findings import left_out
-from screw_dynamics_ros.core.description.sdf_frames import WORLD, FrameGraph, FrameNode
-from screw_dynamics_ros.core.description.sdf_joints import Parts, frame_parts, joint_parts
-from screw_dynamics_ros.core.description.sdf_versions import converted
-from screw_dynamics_ros.core.description.shapes import Shape, ShapeKind
-from screw_dynamics_ros.core.description.xml_document import (
-    child,
-    children,
-    parsed,
-    short,
-    source_of,
-)
-from screw_dynamics_ros.core.description.xml_values import inertia_in, name_attribute
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, InertiaError
-from screw_dynamics_ros.core.reproducible import product
-from screw_dynamics_ros.core.types import Array
+from .rerooting import hung_on
+from .robot_description import Finding, Joint, Link, RobotDescription
+from .sdf_elements import flag_of, number_of, place_of, pose_of, vector_of
+from .sdf_findings import left_out
+from .sdf_frames import WORLD, FrameGraph, FrameNode
+from .sdf_joints import Parts, frame_parts, joint_parts
+from .sdf_versions import converted
+from .shapes import Shape, ShapeKind
+from .xml_document import child, children, parsed, short, source_of
+from .xml_values import inertia_in, name_attribute
 
 _CONVERT = 'convert it with `gz sdf -p robot.sdf > converted.sdf`'
 

@@ -10,8 +10,10 @@ from xml.dom.minidom import Element
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.xml_document import child, line_of, short, text_of
-from screw_dynamics_ros.core.description.xml_values import (
+from ..errors import DescriptionError
+from ..types import Array
+from .xml_document import child, line_of, short, text_of
+from .xml_values import (
     MAX_NUMBER,
     number_in,
     numbers_in,
@@ -19,8 +21,6 @@ from screw_dynamics_ros.core.description.xml_values import (
     rotation_from_rpy,
     xacro_hint,
 )
-from screw_dynamics_ros.core.errors import DescriptionError
-from screw_dynamics_ros.core.types import Array
 
 #: Absolute value from which SDFormat before 1.9 takes a limit as infinite [rad, m].
 _INFINITE_LIMIT = 1e16

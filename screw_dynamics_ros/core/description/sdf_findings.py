@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator
 from xml.dom.minidom import Element
 
-from screw_dynamics_ros.core.description.robot_description import Finding
-from screw_dynamics_ros.core.description.sdf_elements import flag_of, number_of, place_of
-from screw_dynamics_ros.core.description.sdf_frames import FrameGraph
-from screw_dynamics_ros.core.description.sdf_joints import ROTOR, has_rotor
-from screw_dynamics_ros.core.description.xml_document import child, children, short, text_of
-from screw_dynamics_ros.core.description.xml_values import name_attribute
+from .robot_description import Finding
+from .sdf_elements import flag_of, number_of, place_of
+from .sdf_frames import FrameGraph
+from .sdf_joints import ROTOR, has_rotor
+from .xml_document import child, children, short, text_of
+from .xml_values import name_attribute
 
 #: Flags of links and models: the value that changes nothing, what is left out, and the remedy.
 _FLAGS = {

@@ -19,16 +19,12 @@ from xml.dom.minidom import Element
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.sdf_elements import place_of, pose_of
-from screw_dynamics_ros.core.description.xml_document import child, line_of, short, text_of
-from screw_dynamics_ros.core.description.xml_values import (
-    MAX_NAME_LENGTH,
-    name_attribute,
-    without_residue,
-)
-from screw_dynamics_ros.core.errors import DescriptionError
-from screw_dynamics_ros.core.reproducible import product
-from screw_dynamics_ros.core.types import Array
+from ..errors import DescriptionError
+from ..reproducible import product
+from ..types import Array
+from .sdf_elements import place_of, pose_of
+from .xml_document import child, line_of, short, text_of
+from .xml_values import MAX_NAME_LENGTH, name_attribute, without_residue
 
 WORLD = 'world'
 MODEL_FRAME = '__model__'

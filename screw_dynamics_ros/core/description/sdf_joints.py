@@ -20,24 +20,14 @@ from xml.dom.minidom import Element
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.joint_types import JOINT_TYPES, JointType
-from screw_dynamics_ros.core.description.robot_description import (
-    Joint,
-    Limits,
-    Link,
-    Mimic,
-)
-from screw_dynamics_ros.core.description.sdf_elements import (
-    flag_of,
-    number_of,
-    place_of,
-    vector_of,
-)
-from screw_dynamics_ros.core.description.sdf_frames import WORLD, FrameGraph, FrameNode
-from screw_dynamics_ros.core.description.xml_document import child, short, text_of
-from screw_dynamics_ros.core.description.xml_values import axis_of
-from screw_dynamics_ros.core.errors import DescriptionError
-from screw_dynamics_ros.core.reproducible import norm, product
+from ..errors import DescriptionError
+from ..reproducible import norm, product
+from .joint_types import JOINT_TYPES, JointType
+from .robot_description import Joint, Limits, Link, Mimic
+from .sdf_elements import flag_of, number_of, place_of, vector_of
+from .sdf_frames import WORLD, FrameGraph, FrameNode
+from .xml_document import child, short, text_of
+from .xml_values import axis_of
 
 
 class SdfJoint(NamedTuple):

@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterator
 from xml.dom.minidom import Element
 
-from screw_dynamics_ros.core.description.robot_description import Finding
-from screw_dynamics_ros.core.description.sdf_elements import flag_of, place_of
-from screw_dynamics_ros.core.description.sdf_frames import MODEL_FRAME
-from screw_dynamics_ros.core.description.xml_document import child, children, short
-from screw_dynamics_ros.core.errors import DescriptionError
+from ..errors import DescriptionError
+from .robot_description import Finding
+from .sdf_elements import flag_of, place_of
+from .sdf_frames import MODEL_FRAME
+from .xml_document import child, children, short
 
 Version = tuple[int, int]
 

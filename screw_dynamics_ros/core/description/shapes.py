@@ -13,8 +13,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.arguments import float_array
-from screw_dynamics_ros.core.errors import ArgumentError
+from ..arguments import float_array
+from ..errors import ArgumentError
 
 ShapeKind = Literal['box', 'capsule', 'cylinder', 'sphere']
 Span = tuple[float, float]

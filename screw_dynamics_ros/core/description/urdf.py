@@ -23,24 +23,14 @@ from xml.dom.minidom import Element
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.description.checks import (
-    InertiaCheck,
-    check_inertia_check,
-    judged_findings,
-)
-from screw_dynamics_ros.core.description.joint_types import JOINT_TYPES, JointType
-from screw_dynamics_ros.core.description.robot_description import (
-    Finding,
-    Joint,
-    Limits,
-    Link,
-    Mimic,
-    RobotDescription,
-)
-from screw_dynamics_ros.core.description.ros2_control import unevaluated_parameters
-from screw_dynamics_ros.core.description.shapes import Shape
-from screw_dynamics_ros.core.description.urdf_elements import (
+from ..errors import ArgumentError, DescriptionError, InertiaError
+from .body_inertia import Inertia
+from .checks import InertiaCheck, check_inertia_check, judged_findings
+from .joint_types import JOINT_TYPES, JointType
+from .robot_description import Finding, Joint, Limits, Link, Mimic, RobotDescription
+from .ros2_control import unevaluated_parameters
+from .shapes import Shape
+from .urdf_elements import (
     MOTION,
     MOTION_LIMITS,
     UNLIMITED,
@@ -51,9 +41,9 @@ from screw_dynamics_ros.core.description.urdf_elements import (
     vector,
     version_of,
 )
-from screw_dynamics_ros.core.description.urdf_loops import with_loops
-from screw_dynamics_ros.core.description.urdfdom import urdfdom_findings
-from screw_dynamics_ros.core.description.xml_document import (
+from .urdf_loops import with_loops
+from .urdfdom import urdfdom_findings
+from .xml_document import (
     child,
     children,
     robot_element,
@@ -62,13 +52,7 @@ from screw_dynamics_ros.core.description.xml_document import (
     text_of,
     with_line_breaks,
 )
-from screw_dynamics_ros.core.description.xml_values import (
-    axis_of,
-    inertia_in,
-    name_attribute,
-    number_in,
-)
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, InertiaError
+from .xml_values import axis_of, inertia_in, name_attribute, number_in
 
 #: Attributes of <dynamics>, the last three an extension.
 DYNAMICS = ('damping', 'friction', 'armature', 'spring_stiffness', 'spring_position')

@@ -18,9 +18,11 @@ from xml.dom.minidom import Element
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.shapes import Shape, ShapeKind
-from screw_dynamics_ros.core.description.xml_document import child, short
-from screw_dynamics_ros.core.description.xml_values import (
+from ..errors import DescriptionError
+from ..types import Array
+from .shapes import Shape, ShapeKind
+from .xml_document import child, short
+from .xml_values import (
     MAX_NUMBER,
     number_in,
     numbers_in,
@@ -28,8 +30,6 @@ from screw_dynamics_ros.core.description.xml_values import (
     rotation_from_rpy,
     xacro_hint,
 )
-from screw_dynamics_ros.core.errors import DescriptionError
-from screw_dynamics_ros.core.types import Array
 
 READERS = 'urdfdom (robot_state_publisher, MoveIt, Gazebo)'
 

@@ -7,13 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from screw_dynamics_ros.core.description.xml_document import (
-    child,
-    children,
-    document_text,
-    robot_document,
-)
-from screw_dynamics_ros.core.errors import UnknownNameError
+from ..errors import UnknownNameError
+from .xml_document import child, children, document_text, robot_document
 
 
 def with_fixed_joints(text: str, names: Collection[str]) -> str:

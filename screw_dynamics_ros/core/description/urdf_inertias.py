@@ -8,15 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from xml.dom.minidom import Document, Element
 
-from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.description.urdf_writer import inertial_attributes, number_text
-from screw_dynamics_ros.core.description.xml_document import (
-    child,
-    children,
-    document_text,
-    robot_document,
-)
-from screw_dynamics_ros.core.errors import UnknownNameError
+from ..errors import UnknownNameError
+from .body_inertia import Inertia
+from .urdf_writer import inertial_attributes, number_text
+from .xml_document import child, children, document_text, robot_document
 
 
 def with_dynamics(

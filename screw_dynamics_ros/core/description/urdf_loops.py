@@ -16,11 +16,11 @@ from dataclasses import replace
 from typing import TypeVar
 from xml.dom.minidom import Element
 
-from screw_dynamics_ros.core.description.robot_description import Closure, RobotDescription
-from screw_dynamics_ros.core.description.urdf_elements import origin_in, vector
-from screw_dynamics_ros.core.description.xml_document import children, short
-from screw_dynamics_ros.core.description.xml_values import name_attribute
-from screw_dynamics_ros.core.errors import DescriptionError
+from ..errors import DescriptionError
+from .robot_description import Closure, RobotDescription
+from .urdf_elements import origin_in, vector
+from .xml_document import children, short
+from .xml_values import name_attribute
 
 T = TypeVar('T')
 

@@ -7,15 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from screw_dynamics_ros.core.description.urdf_writer import origin_attributes
-from screw_dynamics_ros.core.description.xml_document import (
-    child,
-    children,
-    document_text,
-    robot_document,
-)
-from screw_dynamics_ros.core.errors import UnknownNameError
-from screw_dynamics_ros.core.types import Array
+from ..errors import UnknownNameError
+from ..types import Array
+from .urdf_writer import origin_attributes
+from .xml_document import child, children, document_text, robot_document
 
 
 def with_origins(text: str, origins: Mapping[str, Array]) -> str:

@@ -12,21 +12,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.description.robot_description import (
-    Joint,
-    Limits,
-    RobotDescription,
-)
-from screw_dynamics_ros.core.description.shapes import Shape
-from screw_dynamics_ros.core.description.urdf import DYNAMICS
-from screw_dynamics_ros.core.description.urdf_elements import (
-    CAPSULES,
-    MOTION,
-    MOTION_LIMITS,
-    UNLIMITED,
-)
-from screw_dynamics_ros.core.types import Array
+from ..types import Array
+from .body_inertia import Inertia
+from .robot_description import Joint, Limits, RobotDescription
+from .shapes import Shape
+from .urdf import DYNAMICS
+from .urdf_elements import CAPSULES, MOTION, MOTION_LIMITS, UNLIMITED
 
 
 def write_urdf(description: RobotDescription) -> str:

@@ -22,10 +22,10 @@ from xml.dom.minidom import Element
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.description.joint_types import JointType
-from screw_dynamics_ros.core.description.robot_description import Finding, RobotDescription
-from screw_dynamics_ros.core.description.urdf_elements import (
+from .body_inertia import Inertia
+from .joint_types import JointType
+from .robot_description import Finding, RobotDescription
+from .urdf_elements import (
     MOTION,
     MOTION_LIMITS,
     QUATERNIONS,
@@ -35,7 +35,7 @@ from screw_dynamics_ros.core.description.urdf_elements import (
     version_of,
     version_text,
 )
-from screw_dynamics_ros.core.description.xml_document import child, children, short
+from .xml_document import child, children, short
 
 #: What std::istream reads as a number up to its last character.
 _NUMBER = re.compile(r'[ \t\n\v\f\r]*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?', re.ASCII)

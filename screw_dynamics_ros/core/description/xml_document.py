@@ -16,8 +16,8 @@ from xml.parsers.expat.errors import XML_ERROR_MISPLACED_XML_PI, codes
 
 from defusedxml import DefusedXmlException, expatbuilder
 
-from screw_dynamics_ros.core import files
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
+from .. import files
+from ..errors import ArgumentError, DescriptionError
 
 MAX_FILE_BYTES = 64 * 2**20  # bytes of a file: a hundred times what the largest robots have
 #: Elements of the semantic description that MoveIt reads beside a URDF.

@@ -10,11 +10,11 @@ from xml.dom.minidom import Element
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.description.xml_document import short
-from screw_dynamics_ros.core.errors import DescriptionError, InertiaError
-from screw_dynamics_ros.core.reproducible import product, sine_cosine, unit
-from screw_dynamics_ros.core.types import Array
+from ..errors import DescriptionError, InertiaError
+from ..reproducible import product, sine_cosine, unit
+from ..types import Array
+from .body_inertia import Inertia
+from .xml_document import short
 
 #: Characters of a name: they become frames, topics and lines of files.
 MAX_NAME_LENGTH = 255

@@ -49,16 +49,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.drive_forces import moving_torques
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, joint_motion
-from screw_dynamics_ros.core.dynamics.massless_joints import guarded, without_rounding
-from screw_dynamics_ros.core.dynamics.spatial_inertia import inertia_matrix, transported_matrix
-from screw_dynamics_ros.core.kinematics.poe import relative_pose
-from screw_dynamics_ros.core.lie.screws import inverse_transform_twist, transform_wrench
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric, zeros
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Body, Tree, per_body
-from screw_dynamics_ros.core.types import Array
+from ..kinematics.poe import relative_pose
+from ..lie.screws import inverse_transform_twist, transform_wrench
+from ..lie.so3 import hat
+from ..linear import solve_positive_definite, symmetric, zeros
+from ..tree.multibody_tree import GROUND, Body, Tree, per_body
+from ..types import Array
+from .drive_forces import moving_torques
+from .inverse_dynamics import applied_wrenches, joint_motion
+from .massless_joints import guarded, without_rounding
+from .spatial_inertia import inertia_matrix, transported_matrix
 
 ByBody = dict[int, Array]
 

@@ -30,17 +30,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.drive_forces import spring_torques, transmitted_torques
-from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches
-from screw_dynamics_ros.core.dynamics.mass_matrix import reflected_inertias
-from screw_dynamics_ros.core.dynamics.spatial_inertia import momentum
-from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
-from screw_dynamics_ros.core.lie.se3 import ad
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree, per_body
-from screw_dynamics_ros.core.types import Array
+from ..kinematics.twist_recursions import body_motions
+from ..lie.se3 import ad
+from ..lie.so3 import hat
+from ..linear import zeros
+from ..tree.multibody_tree import GROUND, Tree, per_body
+from ..types import Array
+from .drive_forces import spring_torques, transmitted_torques
+from .forward_dynamics import forward_dynamics
+from .inverse_dynamics import applied_wrenches
+from .mass_matrix import reflected_inertias
+from .spatial_inertia import momentum
 
 
 def momentum_dynamics(

@@ -20,11 +20,11 @@ Source: Müller 2018b (85)-(87), corrected (D-36), (15)-(19) (D-10).
 
 from __future__ import annotations
 
-from screw_dynamics_ros.core.dynamics.spatial_inertia import added, momentum
-from screw_dynamics_ros.core.dynamics.spatial_motion import spatial_motions
-from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
-from screw_dynamics_ros.core.types import Array
+from ..linear import zeros
+from ..tree.multibody_tree import GROUND, Tree
+from ..types import Array
+from .spatial_inertia import added, momentum
+from .spatial_motion import spatial_motions
 
 
 def coriolis_matrix(tree: Tree, q: Array, v: Array) -> Array:

@@ -39,11 +39,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.poe import joint_coordinate, relative_pose
-from screw_dynamics_ros.core.linear import cross, zeros
-from screw_dynamics_ros.core.tree.multibody_tree import Body, Tree
-from screw_dynamics_ros.core.types import Array
+from ..errors import ArgumentError
+from ..kinematics.poe import joint_coordinate, relative_pose
+from ..linear import cross, zeros
+from ..tree.multibody_tree import Body, Tree
+from ..types import Array
 
 
 def driving_torques(tree: Tree, q: Array, v: Array, Q: Array) -> Array:

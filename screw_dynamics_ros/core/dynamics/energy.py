@@ -25,12 +25,12 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.drive_forces import spring_energy
-from screw_dynamics_ros.core.kinematics.poe import body_poses, relative_pose
-from screw_dynamics_ros.core.lie.screws import inverse_transform_twist
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
-from screw_dynamics_ros.core.types import Array
+from ..kinematics.poe import body_poses, relative_pose
+from ..lie.screws import inverse_transform_twist
+from ..lie.so3 import hat
+from ..tree.multibody_tree import GROUND, Tree
+from ..types import Array
+from .drive_forces import spring_energy
 
 
 def kinetic_energy(tree: Tree, q: Array, v: Array) -> Array:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from screw_dynamics_ros.core.types import Array
+from ..types import Array
 
 
 def feedforward(needed: Array, measured: tuple[Array, ...], shares: Array) -> Array:

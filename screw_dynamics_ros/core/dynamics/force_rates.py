@@ -39,20 +39,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.drive_forces import (
-    spring_curvatures,
-    spring_slopes,
-    spring_torques,
-)
-from screw_dynamics_ros.core.dynamics.spatial_inertia import inertia_matrix
-from screw_dynamics_ros.core.errors import UnknownNameError
-from screw_dynamics_ros.core.kinematics.time_derivatives import Derivatives, product_derivative
-from screw_dynamics_ros.core.kinematics.twist_recursions import BodyMotion, body_motions
-from screw_dynamics_ros.core.lie.se3 import Ad, Ad_R, ad, inverse
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
-from screw_dynamics_ros.core.types import Array
+from ..errors import UnknownNameError
+from ..kinematics.time_derivatives import Derivatives, product_derivative
+from ..kinematics.twist_recursions import BodyMotion, body_motions
+from ..lie.se3 import Ad, Ad_R, ad, inverse
+from ..lie.so3 import hat
+from ..linear import zeros
+from ..tree.multibody_tree import GROUND, Tree
+from ..types import Array
+from .drive_forces import spring_curvatures, spring_slopes, spring_torques
+from .spatial_inertia import inertia_matrix
 
 
 def inverse_dynamics_rates(

@@ -22,9 +22,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.hybrid_dynamics import hybrid_dynamics
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from ..tree.multibody_tree import Tree
+from ..types import Array
+from .hybrid_dynamics import hybrid_dynamics
 
 
 def forward_dynamics(

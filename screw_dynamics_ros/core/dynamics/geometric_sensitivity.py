@@ -26,12 +26,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.partial_derivatives import inverse_dynamics_derivatives
-from screw_dynamics_ros.core.errors import UnknownNameError
-from screw_dynamics_ros.core.kinematics.jacobians import jacobian
-from screw_dynamics_ros.core.lie.se3 import pose
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Body, Frame, Tree
-from screw_dynamics_ros.core.types import Array
+from ..errors import UnknownNameError
+from ..kinematics.jacobians import jacobian
+from ..lie.se3 import pose
+from ..tree.multibody_tree import GROUND, Body, Frame, Tree
+from ..types import Array
+from .partial_derivatives import inverse_dynamics_derivatives
 
 AT_REST = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 

@@ -31,15 +31,15 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.dynamics import articulated_body
-from screw_dynamics_ros.core.dynamics.drive_forces import driving_torques, moving_torques
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import newton_euler_torques
-from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
-from screw_dynamics_ros.core.dynamics.massless_joints import check_moves_mass, resisted
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.linear import solve_positive_definite, zeros
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from ..errors import ArgumentError, UnknownNameError
+from ..linear import solve_positive_definite, zeros
+from ..tree.multibody_tree import Tree
+from ..types import Array
+from . import articulated_body
+from .drive_forces import driving_torques, moving_torques
+from .inverse_dynamics import newton_euler_torques
+from .mass_matrix import mass_matrix
+from .massless_joints import check_moves_mass, resisted
 
 
 def hybrid_dynamics(

@@ -35,14 +35,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.drive_forces import driving_torques, spring_torques
-from screw_dynamics_ros.core.dynamics.spatial_inertia import binet
-from screw_dynamics_ros.core.kinematics.poe import relative_pose
-from screw_dynamics_ros.core.lie.screws import transform_wrench
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Body, Tree
-from screw_dynamics_ros.core.types import Array
+from ..kinematics.poe import relative_pose
+from ..lie.screws import transform_wrench
+from ..lie.so3 import hat
+from ..linear import zeros
+from ..tree.multibody_tree import GROUND, Body, Tree
+from ..types import Array
+from .drive_forces import driving_torques, spring_torques
+from .spatial_inertia import binet
 
 
 def inverse_dynamics(

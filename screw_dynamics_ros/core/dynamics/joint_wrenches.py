@@ -31,12 +31,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.newton_euler import newton_euler, represented_inertia
-from screw_dynamics_ros.core.kinematics.twist_recursions import BodyMotion, body_motions
-from screw_dynamics_ros.core.lie.se3 import Ad_R
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Frame, Tree, inertia_in
-from screw_dynamics_ros.core.types import Array
+from ..kinematics.twist_recursions import BodyMotion, body_motions
+from ..lie.se3 import Ad_R
+from ..lie.so3 import hat
+from ..tree.multibody_tree import GROUND, Frame, Tree, inertia_in
+from ..types import Array
+from .newton_euler import newton_euler, represented_inertia
 
 #: The frame of a link in itself.
 LINK = Frame(GROUND, np.eye(4))

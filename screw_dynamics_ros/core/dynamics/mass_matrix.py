@@ -21,17 +21,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.spatial_inertia import (
-    RigidInertia,
-    added,
-    momentum,
-    transported,
-)
-from screw_dynamics_ros.core.kinematics.poe import relative_pose
-from screw_dynamics_ros.core.lie.screws import transform_wrench
-from screw_dynamics_ros.core.linear import is_recorded, symmetric, zeros
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
-from screw_dynamics_ros.core.types import Array
+from ..kinematics.poe import relative_pose
+from ..lie.screws import transform_wrench
+from ..linear import is_recorded, symmetric, zeros
+from ..tree.multibody_tree import GROUND, Tree
+from ..types import Array
+from .spatial_inertia import RigidInertia, added, momentum, transported
 
 
 def mass_matrix(tree: Tree, q: Array) -> Array:

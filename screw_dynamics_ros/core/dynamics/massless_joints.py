@@ -30,10 +30,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import InertiaError
-from screw_dynamics_ros.core.linear import is_recorded, is_zero, triangular_factor
-from screw_dynamics_ros.core.tree.multibody_tree import Body, Tree
-from screw_dynamics_ros.core.types import Array
+from ..errors import InertiaError
+from ..linear import is_recorded, is_zero, triangular_factor
+from ..tree.multibody_tree import Body, Tree
+from ..types import Array
 
 #: Fraction of a body's inertia below which it is zero except for rounding.
 ZERO_INERTIA_TOLERANCE = 1e-12

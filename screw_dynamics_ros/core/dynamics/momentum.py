@@ -24,20 +24,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.energy import center_of_mass
-from screw_dynamics_ros.core.dynamics.spatial_inertia import (
-    RigidInertia,
-    added,
-    momentum,
-    transported,
-)
-from screw_dynamics_ros.core.kinematics.poe import relative_pose
-from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
-from screw_dynamics_ros.core.lie.screws import transform_wrench
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
-from screw_dynamics_ros.core.types import Array
+from ..kinematics.poe import relative_pose
+from ..kinematics.twist_recursions import body_motions
+from ..lie.screws import transform_wrench
+from ..lie.so3 import hat
+from ..linear import zeros
+from ..tree.multibody_tree import GROUND, Tree
+from ..types import Array
+from .energy import center_of_mass
+from .spatial_inertia import RigidInertia, added, momentum, transported
 
 
 def total_momentum(tree: Tree, q: Array, v: Array) -> Array:

@@ -35,13 +35,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.spatial_inertia import RigidInertia, rotated, transported
-from screw_dynamics_ros.core.kinematics.jacobians import check_representation
-from screw_dynamics_ros.core.lie.se3 import ad
-from screw_dynamics_ros.core.lie.se3 import hat as se3_hat
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.linear import symmetric, zeros
-from screw_dynamics_ros.core.types import Array
+from ..kinematics.jacobians import check_representation
+from ..lie.se3 import ad
+from ..lie.se3 import hat as se3_hat
+from ..lie.so3 import hat
+from ..linear import symmetric, zeros
+from ..types import Array
+from .spatial_inertia import RigidInertia, rotated, transported
 
 
 def represented_inertia(inertia: RigidInertia, C: Array, representation: str) -> Array:

@@ -27,26 +27,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.drive_forces import (
-    friction_slopes,
-    friction_torques,
-    refuse_load_friction,
-    spring_slopes,
-)
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches, inverse_dynamics
-from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix, reflected_inertias
-from screw_dynamics_ros.core.dynamics.massless_joints import check_moves_mass, resisted
-from screw_dynamics_ros.core.dynamics.spatial_inertia import added, momentum
-from screw_dynamics_ros.core.dynamics.spatial_motion import (
-    SpatialBody,
-    central_gravity,
-    spatial_motions,
-)
-from screw_dynamics_ros.core.kinematics.twist_recursions import bracket
-from screw_dynamics_ros.core.lie.screws import dual_motor_product, transform_wrench
-from screw_dynamics_ros.core.linear import inverse_factors, sparse_product, symmetric, zeros
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree, per_body
-from screw_dynamics_ros.core.types import Array
+from ..kinematics.twist_recursions import bracket
+from ..lie.screws import dual_motor_product, transform_wrench
+from ..linear import inverse_factors, sparse_product, symmetric, zeros
+from ..tree.multibody_tree import GROUND, Tree, per_body
+from ..types import Array
+from .drive_forces import friction_slopes, friction_torques, refuse_load_friction, spring_slopes
+from .inverse_dynamics import applied_wrenches, inverse_dynamics
+from .mass_matrix import mass_matrix, reflected_inertias
+from .massless_joints import check_moves_mass, resisted
+from .spatial_inertia import added, momentum
+from .spatial_motion import SpatialBody, central_gravity, spatial_motions
 
 
 def inverse_dynamics_derivatives(

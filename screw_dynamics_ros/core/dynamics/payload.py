@@ -27,14 +27,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.drives import NO_DRIVE
-from screw_dynamics_ros.core.description.rigid_body import PARAMETERS, RigidBody
-from screw_dynamics_ros.core.dynamics.canonical_momentum import momenta_and_rates
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import newton_euler_torques
-from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
-from screw_dynamics_ros.core.types import Array
+from ..description.drives import NO_DRIVE
+from ..description.rigid_body import PARAMETERS, RigidBody
+from ..errors import ArgumentError
+from ..tree.multibody_tree import GROUND, Tree
+from ..types import Array
+from .canonical_momentum import momenta_and_rates
+from .inverse_dynamics import newton_euler_torques
+from .mass_matrix import mass_matrix
 
 #: Indices of the elements of the inertia matrix in the parameters of a body.
 MATRIX = np.array([[4, 5, 6], [5, 7, 8], [6, 8, 9]])

@@ -25,14 +25,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.robot_description import RobotDescription
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import body_states
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.twist_recursions import to_body
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Frame, Tree, inertia_in
-from screw_dynamics_ros.core.types import Array
+from ..description.robot_description import RobotDescription
+from ..errors import ArgumentError
+from ..kinematics.twist_recursions import to_body
+from ..lie.so3 import hat
+from ..linear import zeros
+from ..tree.multibody_tree import GROUND, Frame, Tree, inertia_in
+from ..types import Array
+from .inverse_dynamics import body_states
 
 #: The parameters of one link, in its own frame: mass [kg], first moment [kg m], and inertia about
 #: the origin of the frame [kg m^2].

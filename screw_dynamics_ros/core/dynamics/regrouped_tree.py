@@ -29,16 +29,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.spatial_inertia import (
-    RigidInertia,
-    added,
-    momentum,
-    transported,
-)
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.reproducible import reproducible
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Body, Tree
-from screw_dynamics_ros.core.types import Array
+from ..lie.so3 import hat
+from ..reproducible import reproducible
+from ..tree.multibody_tree import GROUND, Body, Tree
+from ..types import Array
+from .spatial_inertia import RigidInertia, added, momentum, transported
 
 ABOUT_Z, ALONG_Z = np.eye(6)[:, [2]], np.eye(6)[:, [5]]
 

@@ -62,24 +62,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.drive_forces import (
-    friction_curvatures,
-    refuse_load_friction,
-    spring_curvatures,
-)
-from screw_dynamics_ros.core.dynamics.partial_derivatives import motions_and_wrenches
-from screw_dynamics_ros.core.dynamics.spatial_inertia import (
-    RigidInertia,
-    added,
-    displacement_rate,
-    momentum,
-)
-from screw_dynamics_ros.core.dynamics.spatial_motion import SpatialBody, VelocityInertia
-from screw_dynamics_ros.core.kinematics.twist_recursions import bracket
-from screw_dynamics_ros.core.lie.screws import dual_motor_product
-from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
-from screw_dynamics_ros.core.types import Array
+from ..kinematics.twist_recursions import bracket
+from ..lie.screws import dual_motor_product
+from ..linear import zeros
+from ..tree.multibody_tree import GROUND, Tree
+from ..types import Array
+from .drive_forces import friction_curvatures, refuse_load_friction, spring_curvatures
+from .partial_derivatives import motions_and_wrenches
+from .spatial_inertia import RigidInertia, added, displacement_rate, momentum
+from .spatial_motion import SpatialBody, VelocityInertia
 
 #: Largest sum of the squared numbers of joints on the paths to all joints for compilation. Programs
 #: have about 120 operations per unit; half a million compile in half a minute on two cores.

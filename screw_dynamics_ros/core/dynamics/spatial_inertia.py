@@ -27,11 +27,11 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.lie.se3 import Ad_r
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.linear import lasting_axis, symmetric, zeros
-from screw_dynamics_ros.core.tree.multibody_tree import Body
-from screw_dynamics_ros.core.types import Array
+from ..lie.se3 import Ad_r
+from ..lie.so3 import hat
+from ..linear import lasting_axis, symmetric, zeros
+from ..tree.multibody_tree import Body
+from ..types import Array
 
 #: Mass m, first moment h = m d and inertia about the origin of a frame, all in that frame.
 RigidInertia = tuple[Any, Array, Array]

@@ -28,18 +28,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.canonical_momentum import momentum_dynamics
-from screw_dynamics_ros.core.dynamics.energy import center_of_mass
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
-    applied_wrenches,
-    newton_euler_torques,
-)
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.poe import body_poses, relative_pose
-from screw_dynamics_ros.core.lie.screws import inverse_transform_wrench, transform_wrench
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from ..errors import ArgumentError
+from ..kinematics.poe import body_poses, relative_pose
+from ..lie.screws import inverse_transform_wrench, transform_wrench
+from ..lie.so3 import hat
+from ..tree.multibody_tree import Tree
+from ..types import Array
+from .canonical_momentum import momentum_dynamics
+from .energy import center_of_mass
+from .inverse_dynamics import applied_wrenches, newton_euler_torques
 
 
 def spatial_momenta(tree: Tree, q: Array, v: Array) -> Array:

@@ -25,13 +25,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.spatial_inertia import RigidInertia, binet, transported
-from screw_dynamics_ros.core.kinematics.poe import relative_pose
-from screw_dynamics_ros.core.kinematics.twist_recursions import bracket, to_root
-from screw_dynamics_ros.core.lie.se3 import inverse
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
-from screw_dynamics_ros.core.types import Array
+from ..kinematics.poe import relative_pose
+from ..kinematics.twist_recursions import bracket, to_root
+from ..lie.se3 import inverse
+from ..lie.so3 import hat
+from ..tree.multibody_tree import GROUND, Tree
+from ..types import Array
+from .spatial_inertia import RigidInertia, binet, transported
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,10 +27,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.arguments import check_number
-from screw_dynamics_ros.core.lie.se3 import ad
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from ..arguments import check_number
+from ..lie.se3 import ad
+from ..tree.multibody_tree import Tree
+from ..types import Array
 
 
 @dataclass(frozen=True, eq=False)

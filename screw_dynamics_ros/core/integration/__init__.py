@@ -3,19 +3,16 @@
 
 """Integration of motion on Lie groups; doc/theory/integration.md."""
 
-from screw_dynamics_ros.core.integration.adaptive import AdaptiveRun, AdaptiveRungeKutta
-from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
-from screw_dynamics_ros.core.integration.constrained_system import (
-    ConstrainedSystem,
-    UnconstrainedSystem,
-)
-from screw_dynamics_ros.core.integration.generalized_alpha import AlphaState, GeneralizedAlpha
-from screw_dynamics_ros.core.integration.integrator import DynamicSystem, Integrator
-from screw_dynamics_ros.core.integration.momentum_preserving import MomentumPreserving
-from screw_dynamics_ros.core.integration.munthe_kaas import munthe_kaas_step
-from screw_dynamics_ros.core.integration.runge_kutta import RungeKutta
-from screw_dynamics_ros.core.integration.semi_implicit import SemiImplicitEuler
-from screw_dynamics_ros.core.integration.tableau import (
+from .adaptive import AdaptiveRun, AdaptiveRungeKutta
+from .configuration_space import ConfigurationSpace
+from .constrained_system import ConstrainedSystem, UnconstrainedSystem
+from .generalized_alpha import AlphaState, GeneralizedAlpha
+from .integrator import DynamicSystem, Integrator
+from .momentum_preserving import MomentumPreserving
+from .munthe_kaas import munthe_kaas_step
+from .runge_kutta import RungeKutta
+from .semi_implicit import SemiImplicitEuler
+from .tableau import (
     BOGACKI_SHAMPINE,
     DORMAND_PRINCE,
     EMBEDDED,
@@ -25,7 +22,7 @@ from screw_dynamics_ros.core.integration.tableau import (
     TABLEAUS,
     Tableau,
 )
-from screw_dynamics_ros.core.integration.variational import Variational
+from .variational import Variational
 
 __all__ = [
     'BOGACKI_SHAMPINE',

@@ -12,13 +12,13 @@ from math import inf, isfinite
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_count, check_number
-from screw_dynamics_ros.core.errors import ArgumentError, DivergenceError
-from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
-from screw_dynamics_ros.core.integration.integrator import DynamicSystem, Integrator, Torques
-from screw_dynamics_ros.core.integration.munthe_kaas import Motion, munthe_kaas_stages
-from screw_dynamics_ros.core.integration.tableau import DORMAND_PRINCE, Tableau
-from screw_dynamics_ros.core.types import Array
+from ..arguments import check_count, check_number
+from ..errors import ArgumentError, DivergenceError
+from ..types import Array
+from .configuration_space import ConfigurationSpace
+from .integrator import DynamicSystem, Integrator, Torques
+from .munthe_kaas import Motion, munthe_kaas_stages
+from .tableau import DORMAND_PRINCE, Tableau
 
 #: Of the step that the error allows, this part is taken; and a step changes by these factors.
 SAFETY_FACTOR, MIN_STEP_FACTOR, MAX_STEP_FACTOR = 0.9, 0.2, 5.0

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.program.recorded_arrays import recorded
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.integration.integrator import DynamicSystem
-from screw_dynamics_ros.core.kinematics.jacobians import check_representation
-from screw_dynamics_ros.core.linear import is_recorded
-from screw_dynamics_ros.core.types import Array
+from ..compile.program.recorded_arrays import recorded
+from ..errors import ArgumentError
+from ..kinematics.jacobians import check_representation
+from ..linear import is_recorded
+from ..types import Array
+from .integrator import DynamicSystem
 
 
 class ConfigurationSpace:

@@ -26,11 +26,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.dynamics.drive_forces import refuse_load_friction
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.integration.integrator import DynamicSystem
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from ..dynamics.drive_forces import refuse_load_friction
+from ..errors import ArgumentError
+from ..tree.multibody_tree import Tree
+from ..types import Array
+from .integrator import DynamicSystem
 
 
 @runtime_checkable

@@ -24,8 +24,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import DivergenceError
-from screw_dynamics_ros.core.types import Array
+from ..errors import DivergenceError
+from ..types import Array
 
 #: Differences from which derivatives are estimated.
 MEMORY = 6

@@ -12,9 +12,9 @@ from typing import Protocol
 
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import is_number
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.types import Array
+from ..arguments import is_number
+from ..errors import ArgumentError
+from ..types import Array
 
 #: Torques (nv,) [N m, N], constant during a step or a function of t, q, v.
 Torques = ArrayLike | Callable[[float, Array, Array], ArrayLike]

@@ -10,10 +10,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
-from screw_dynamics_ros.core.integration.tableau import RK4, Tableau
-from screw_dynamics_ros.core.linear import numbers
-from screw_dynamics_ros.core.types import Array
+from ..linear import numbers
+from ..types import Array
+from .configuration_space import ConfigurationSpace
+from .tableau import RK4, Tableau
 
 #: F(t, q, y) -> (v, y'): the velocity, and the rate of the rest of the state.
 Motion = Callable[[float, Array, Array], tuple[Array, Array]]

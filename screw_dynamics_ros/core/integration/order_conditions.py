@@ -27,7 +27,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from screw_dynamics_ros.core.types import Array
+from ..types import Array
 
 #: The trees attached to the root, in order.
 Tree: TypeAlias = 'tuple[Tree, ...]'

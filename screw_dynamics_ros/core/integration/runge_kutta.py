@@ -9,11 +9,11 @@ from collections.abc import Mapping
 
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
-from screw_dynamics_ros.core.integration.integrator import DynamicSystem, Integrator, Torques
-from screw_dynamics_ros.core.integration.munthe_kaas import munthe_kaas_step
-from screw_dynamics_ros.core.integration.tableau import RK4, Tableau
-from screw_dynamics_ros.core.types import Array
+from ..types import Array
+from .configuration_space import ConfigurationSpace
+from .integrator import DynamicSystem, Integrator, Torques
+from .munthe_kaas import munthe_kaas_step
+from .tableau import RK4, Tableau
 
 
 class RungeKutta(Integrator):

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
-from screw_dynamics_ros.core.integration.integrator import DynamicSystem, Integrator, Torques
-from screw_dynamics_ros.core.linear import numbers
-from screw_dynamics_ros.core.types import Array
+from ..linear import numbers
+from ..types import Array
+from .configuration_space import ConfigurationSpace
+from .integrator import DynamicSystem, Integrator, Torques
 
 
 class SemiImplicitEuler(Integrator):

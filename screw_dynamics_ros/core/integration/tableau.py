@@ -15,10 +15,10 @@ from functools import cached_property
 
 import numpy as np
 
-from screw_dynamics_ros.core.arguments import float_array
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.integration.order_conditions import violated
-from screw_dynamics_ros.core.types import Array
+from ..arguments import float_array
+from ..errors import ArgumentError
+from ..types import Array
+from .order_conditions import violated
 
 
 class Tableau:

@@ -10,23 +10,13 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import vector
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.integration.configuration_space import ConfigurationSpace
-from screw_dynamics_ros.core.integration.constrained_system import (
-    ConstrainedSystem,
-    RobotDynamics,
-    VariableMass,
-    constrained_system,
-)
-from screw_dynamics_ros.core.integration.fixed_point import fixed_point
-from screw_dynamics_ros.core.integration.integrator import (
-    Integrator,
-    Torques,
-    check_step,
-    torque_function,
-)
-from screw_dynamics_ros.core.types import Array
+from ..arguments import vector
+from ..errors import ArgumentError
+from ..types import Array
+from .configuration_space import ConfigurationSpace
+from .constrained_system import ConstrainedSystem, RobotDynamics, VariableMass, constrained_system
+from .fixed_point import fixed_point
+from .integrator import Integrator, Torques, check_step, torque_function
 
 
 class Variational(Integrator):

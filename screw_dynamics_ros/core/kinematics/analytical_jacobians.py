@@ -28,14 +28,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.kinematics.jacobians import jacobian
-from screw_dynamics_ros.core.kinematics.poe import link_pose
-from screw_dynamics_ros.core.lie import euler, quaternions, so3
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.linear import is_within, unit_vector
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from ..errors import ArgumentError, UnknownNameError
+from ..lie import euler, quaternions, so3
+from ..lie.so3 import hat
+from ..linear import is_within, unit_vector
+from ..tree.multibody_tree import Tree
+from ..types import Array
+from .jacobians import jacobian
+from .poe import link_pose
 
 #: Names of the orientation coordinates: 12 sets of Euler angles about moving axes, 12 about fixed
 #: ones (roll, pitch, yaw are 'xyz'), quaternions (x, y, z, w) and rotation vectors.

@@ -27,11 +27,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from screw_dynamics_ros.core.kinematics.reconstruction import GROUPS
-from screw_dynamics_ros.core.lie import quaternions, se3
-from screw_dynamics_ros.core.tree.joint_limits import of_coordinates
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from ..lie import quaternions, se3
+from ..tree.joint_limits import of_coordinates
+from ..tree.multibody_tree import Tree
+from ..types import Array
+from .reconstruction import GROUPS
 
 
 def neutral(tree: Tree) -> Array:

@@ -35,23 +35,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from screw_dynamics_ros.core.kinematics.jacobians import body_columns, check_representation
-from screw_dynamics_ros.core.kinematics.poe import relative_pose
-from screw_dynamics_ros.core.kinematics.time_derivatives import (
-    Derivatives,
-    joint_rates,
-    product_derivative,
-)
-from screw_dynamics_ros.core.kinematics.twist_recursions import (
-    BodyFixedMotion,
-    bracket,
-    to_body,
-    to_root,
-)
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.linear import cross, zeros
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from ..lie.so3 import hat
+from ..linear import cross, zeros
+from ..tree.multibody_tree import Tree
+from ..types import Array
+from .jacobians import body_columns, check_representation
+from .poe import relative_pose
+from .time_derivatives import Derivatives, joint_rates, product_derivative
+from .twist_recursions import BodyFixedMotion, bracket, to_body, to_root
 
 
 def body_fixed_motion(

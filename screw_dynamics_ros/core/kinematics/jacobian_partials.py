@@ -33,14 +33,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.jacobians import check_representation
-from screw_dynamics_ros.core.kinematics.poe import relative_pose
-from screw_dynamics_ros.core.kinematics.twist_recursions import bracket, to_body, to_root
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from ..errors import ArgumentError
+from ..lie.so3 import hat
+from ..linear import zeros
+from ..tree.multibody_tree import Tree
+from ..types import Array
+from .jacobians import check_representation
+from .poe import relative_pose
+from .twist_recursions import bracket, to_body, to_root
 
 
 class Column(NamedTuple):

@@ -31,13 +31,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import UnknownNameError
-from screw_dynamics_ros.core.kinematics.poe import relative_pose
-from screw_dynamics_ros.core.lie.screws import REPRESENTATIONS
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.tree.multibody_tree import Body, Tree
-from screw_dynamics_ros.core.types import Array
+from ..errors import UnknownNameError
+from ..lie.screws import REPRESENTATIONS
+from ..lie.so3 import hat
+from ..linear import zeros
+from ..tree.multibody_tree import Body, Tree
+from ..types import Array
+from .poe import relative_pose
 
 
 def jacobian(tree: Tree, q: Array, link: str, representation: str = 'hybrid') -> Array:

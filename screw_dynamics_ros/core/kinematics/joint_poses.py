@@ -25,10 +25,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import quaternions, se3, so3
-from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
-from screw_dynamics_ros.core.types import Array
+from ..errors import ArgumentError
+from ..lie import quaternions, se3, so3
+from ..tree.multibody_tree import rotation_of_z_to
+from ..types import Array
 
 PLANE_TOLERANCE = 1e-3  # distance [m] and angle [rad] from the plane of a joint
 

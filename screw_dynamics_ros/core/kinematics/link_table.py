@@ -25,19 +25,14 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.description.robot_description import Finding
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
-from screw_dynamics_ros.core.kinematics.product_of_exponentials import (
-    Geometry,
-    JointFrames,
-    SpatialScrews,
-    joint_axes,
-)
-from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.lie._arrays import finite_pose
-from screw_dynamics_ros.core.reproducible import product
-from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
-from screw_dynamics_ros.core.types import Array
+from ..description.robot_description import Finding
+from ..errors import ArgumentError, DescriptionError
+from ..lie import screws, se3
+from ..lie._arrays import finite_pose
+from ..reproducible import product
+from ..tree.multibody_tree import rotation_of_z_to
+from ..types import Array
+from .product_of_exponentials import Geometry, JointFrames, SpatialScrews, joint_axes
 
 JointKind = Literal['revolute', 'prismatic']
 

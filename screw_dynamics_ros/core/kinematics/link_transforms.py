@@ -22,9 +22,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.lie import quaternions
-from screw_dynamics_ros.core.tree.multibody_tree import MovingJoint, Tree, rotation_of_z_to
-from screw_dynamics_ros.core.types import Array
+from ..lie import quaternions
+from ..tree.multibody_tree import MovingJoint, Tree, rotation_of_z_to
+from ..types import Array
 
 
 def joint_transforms(tree: Tree, q: Array) -> Array:

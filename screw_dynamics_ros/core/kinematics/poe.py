@@ -21,9 +21,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.lie import quaternions, se3
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Body, Tree
-from screw_dynamics_ros.core.types import Array
+from ..lie import quaternions, se3
+from ..tree.multibody_tree import GROUND, Body, Tree
+from ..types import Array
 
 
 def joint_coordinate(body: Body, q: Array) -> Array:

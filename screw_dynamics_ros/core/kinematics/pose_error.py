@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.types import Array
+from ..types import Array
 
 
 def pose_error(C: Array, target: Array) -> Array:

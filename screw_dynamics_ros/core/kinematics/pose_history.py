@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.core.units import NANOSECONDS
+from ..lie import se3
+from ..types import Array
+from ..units import NANOSECONDS
 
 LENGTH = 100  # measurements that are kept
 

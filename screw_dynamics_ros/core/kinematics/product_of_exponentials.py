@@ -32,12 +32,12 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
-from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.lie._arrays import check_pose
-from screw_dynamics_ros.core.reproducible import reproducible
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, rotation_of_z_to
-from screw_dynamics_ros.core.types import Array
+from ..errors import ArgumentError, DescriptionError
+from ..lie import screws, se3
+from ..lie._arrays import check_pose
+from ..reproducible import reproducible
+from ..tree.multibody_tree import GROUND, rotation_of_z_to
+from ..types import Array
 
 UNIT_TOLERANCE = 1e-9  # how far from 1 the length of a unit screw may be
 

@@ -41,11 +41,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.lie import quaternions, se3, so3xr3
-from screw_dynamics_ros.core.lie.screws import convert_twist
-from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from ..lie import quaternions, se3, so3xr3
+from ..lie.screws import convert_twist
+from ..linear import zeros
+from ..tree.multibody_tree import Tree
+from ..types import Array
 
 #: The group of a free body, and whether increments act on the right, by the kind of increments.
 GROUPS = {

@@ -17,23 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.description.robot_description import (
-    Joint,
-    Limits,
-    Link,
-    Mimic,
-    RobotDescription,
-)
-from screw_dynamics_ros.core.errors import DescriptionError
-from screw_dynamics_ros.core.kinematics.product_of_exponentials import (
-    BodyScrews,
-    Geometry,
-    joint_axes,
-)
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.reproducible import product
-from screw_dynamics_ros.core.tree.multibody_tree import (
+from ..description.body_inertia import Inertia
+from ..description.robot_description import Joint, Limits, Link, Mimic, RobotDescription
+from ..errors import DescriptionError
+from ..lie import se3
+from ..reproducible import product
+from ..tree.multibody_tree import (
     GROUND,
     Body,
     Frame,
@@ -44,7 +33,8 @@ from screw_dynamics_ros.core.tree.multibody_tree import (
     rotation_of_z_to,
     unit_screws,
 )
-from screw_dynamics_ros.core.types import Array
+from ..types import Array
+from .product_of_exponentials import BodyScrews, Geometry, joint_axes
 
 ROOT_NAME = 'base'
 

@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import comb
 
-from screw_dynamics_ros.core.tree.multibody_tree import Body
-from screw_dynamics_ros.core.types import Array
+from ..tree.multibody_tree import Body
+from ..types import Array
 
 Derivatives = list[Array]
 

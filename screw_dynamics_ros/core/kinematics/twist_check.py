@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.core.units import NANOSECONDS
+from ..lie import se3, so3
+from ..types import Array
+from ..units import NANOSECONDS
 
 WINDOW_LENGTH = 0.1  # m
 WINDOW_ANGLE = 0.2  # rad

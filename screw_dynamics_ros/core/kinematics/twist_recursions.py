@@ -44,18 +44,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from screw_dynamics_ros.core.kinematics.jacobians import check_representation
-from screw_dynamics_ros.core.kinematics.poe import relative_pose
-from screw_dynamics_ros.core.kinematics.time_derivatives import (
-    Derivatives,
-    derivative_of_product,
-    joint_rates,
-    product_derivative,
-)
-from screw_dynamics_ros.core.lie.screws import transform_wrench
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Body, Tree
-from screw_dynamics_ros.core.types import Array
+from ..lie.screws import transform_wrench
+from ..lie.so3 import hat
+from ..tree.multibody_tree import GROUND, Body, Tree
+from ..types import Array
+from .jacobians import check_representation
+from .poe import relative_pose
+from .time_derivatives import Derivatives, derivative_of_product, joint_rates, product_derivative
 
 
 class Ground:

@@ -9,7 +9,7 @@ Geometry: `points`, `orientations`, `euler` angles, `poses`. Spaces of twists an
 `screw_systems`. Lines, accelerations and impedances: `core.textbook.screw_geometry`.
 """
 
-from screw_dynamics_ros.core.lie import (
+from . import (
     euler,
     orientations,
     points,

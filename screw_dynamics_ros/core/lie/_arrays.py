@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from screw_dynamics_ros.core.arguments import float_array
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.linear import is_constant
-from screw_dynamics_ros.core.reproducible import sine_cosine, total
-from screw_dynamics_ros.core.types import Array
+from ..arguments import float_array
+from ..errors import ArgumentError, UnknownNameError
+from ..linear import is_constant
+from ..reproducible import sine_cosine, total
+from ..types import Array
 
 # Below this angle (rad) the coefficient functions are summed as series: their closed forms divide
 # differences of nearly equal numbers by powers of the angle.

@@ -25,15 +25,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.lie import so3
-from screw_dynamics_ros.core.lie._arrays import (
-    as_float_stack,
-    as_stack,
-    check_rotation,
-    in_body_axes,
-)
-from screw_dynamics_ros.core.types import Array
+from ..errors import ArgumentError, UnknownNameError
+from ..types import Array
+from . import so3
+from ._arrays import as_float_stack, as_stack, check_rotation, in_body_axes
 
 # Adjacent axes differ: 'XYX', 'XYZ', 'XZX', ...
 MOVING = tuple(i + j + k for i, j, k in product('XYZ', repeat=3) if i != j != k)

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.lie import so3
-from screw_dynamics_ros.core.lie._arrays import as_float_stack, as_stack, in_body_axes
-from screw_dynamics_ros.core.lie.points import unit
-from screw_dynamics_ros.core.types import Array
+from ..errors import ArgumentError, UnknownNameError
+from ..types import Array
+from . import so3
+from ._arrays import as_float_stack, as_stack, in_body_axes
+from .points import unit
 
 # Below this angle (rad) the axis is round-off; closer than this to pi, its sense is.
 MARGIN = 1e-12

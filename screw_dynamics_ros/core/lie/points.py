@@ -14,9 +14,9 @@ Source: Bruyninckx 2010, sections 2.1 to 2.5.
 import numpy as np
 import numpy.typing as npt
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie._arrays import as_float_stack, as_stack
-from screw_dynamics_ros.core.types import Array
+from ..errors import ArgumentError
+from ..types import Array
+from ._arrays import as_float_stack, as_stack
 
 
 def transform_point(C: npt.ArrayLike, p: npt.ArrayLike) -> Array:

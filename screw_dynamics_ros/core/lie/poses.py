@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from screw_dynamics_ros.core.lie import euler, screws, se3
-from screw_dynamics_ros.core.lie._arrays import as_float_stack, as_stack, check_pose, in_body_axes
-from screw_dynamics_ros.core.types import Array
+from ..types import Array
+from . import euler, screws, se3
+from ._arrays import as_float_stack, as_stack, check_pose, in_body_axes
 
 
 class FiniteDisplacement(NamedTuple):

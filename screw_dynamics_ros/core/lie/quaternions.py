@@ -14,7 +14,8 @@ Source: Bruyninckx 2010, sections 3.18 and 3.23.
 import numpy as np
 import numpy.typing as npt
 
-from screw_dynamics_ros.core.lie._arrays import (
+from ..types import Array
+from ._arrays import (
     SINC,
     as_float_stack,
     as_recordable_stack,
@@ -25,7 +26,6 @@ from screw_dynamics_ros.core.lie._arrays import (
     in_body_axes,
     length,
 )
-from screw_dynamics_ros.core.types import Array
 
 
 def product(p: npt.ArrayLike, q: npt.ArrayLike) -> Array:

@@ -18,9 +18,9 @@ Source: Bruyninckx 2010, sections 2.6.2, 4.6 and 4.13.
 import numpy as np
 import numpy.typing as npt
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie._arrays import as_float_stack
-from screw_dynamics_ros.core.types import Array
+from ..errors import ArgumentError
+from ..types import Array
+from ._arrays import as_float_stack
 
 # Relative to the largest singular value: smaller ones are zero.
 TOLERANCE = 1e-9

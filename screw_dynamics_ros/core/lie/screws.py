@@ -32,12 +32,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.lie._arrays import as_float_stack, as_stack, length
-from screw_dynamics_ros.core.linear import cross, times
-from screw_dynamics_ros.core.reproducible import total
-from screw_dynamics_ros.core.types import Array
+from ..errors import ArgumentError, UnknownNameError
+from ..linear import cross, times
+from ..reproducible import total
+from ..types import Array
+from . import se3, so3
+from ._arrays import as_float_stack, as_stack, length
 
 #: Rows of twists and wrenches in ROS messages: linear, then angular part.
 TWIST_ROWS = ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')

@@ -22,9 +22,10 @@ from math import factorial
 import numpy as np
 import numpy.typing as npt
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import so3
-from screw_dynamics_ros.core.lie._arrays import (
+from ..errors import ArgumentError
+from ..types import Array
+from . import so3
+from ._arrays import (
     SERIES_TERMS,
     as_float_stack,
     as_recordable_stack,
@@ -35,7 +36,6 @@ from screw_dynamics_ros.core.lie._arrays import (
     cosine_sine,
     length,
 )
-from screw_dynamics_ros.core.types import Array
 
 # dexp_X = I + c1 a + c2 a^2 + c3 a^3 + c4 a^4 and dexp_X^-1 = I - a/2 + d2 a^2 + d4 a^4, a = ad_X.
 # Both follow from the exponential series and a^5 = -2 t^2 a^3 - t^4 a; series in t^2.

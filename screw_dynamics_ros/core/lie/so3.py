@@ -22,8 +22,9 @@ from math import factorial
 import numpy as np
 import numpy.typing as npt
 
-from screw_dynamics_ros.core.lie import quaternions
-from screw_dynamics_ros.core.lie._arrays import (
+from ..types import Array
+from . import quaternions
+from ._arrays import (
     SERIES_TERMS,
     SINC,
     as_float_stack,
@@ -35,7 +36,6 @@ from screw_dynamics_ros.core.lie._arrays import (
     cosine_sine,
     length,
 )
-from screw_dynamics_ros.core.types import Array
 
 _N = range(SERIES_TERMS)
 _COS = [(-1) ** n / factorial(2 * n + 2) for n in _N]  # (1 - cos t) / t^2

@@ -18,14 +18,9 @@ Sources: Müller and Terze, section 2.2; Müller 2018a, remark 17 (doc/spec/READ
 import numpy as np
 import numpy.typing as npt
 
-from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.lie._arrays import (
-    as_float_stack,
-    as_recordable_stack,
-    as_stack,
-    check_pose,
-)
-from screw_dynamics_ros.core.types import Array
+from ..types import Array
+from . import se3, so3
+from ._arrays import as_float_stack, as_recordable_stack, as_stack, check_pose
 
 
 def compose(C1: npt.ArrayLike, C2: npt.ArrayLike) -> Array:

@@ -13,16 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.arms.inverse.manipulability import MEASURES
-from screw_dynamics_ros.core.lie.screws import TWIST_ROWS
-from screw_dynamics_ros.core.measurement.estimation.contact_wrench import (
-    contact_wrench,
-    observability_pivots,
-)
-from screw_dynamics_ros.core.measurement.estimation.observers.quantities import concatenated
-from screw_dynamics_ros.core.robot.actuated_robot import Source, inertial
-from screw_dynamics_ros.core.robot.fused_kernel import Formula
-from screw_dynamics_ros.core.types import Array
+from ..arms.inverse.manipulability import MEASURES
+from ..lie.screws import TWIST_ROWS
+from ..robot.actuated_robot import Source, inertial
+from ..robot.fused_kernel import Formula
+from ..types import Array
+from .estimation.contact_wrench import contact_wrench, observability_pivots
+from .estimation.observers.quantities import concatenated
 
 #: Rows of momenta in messages: linear, then angular part.
 MOMENTUM_ROWS = ('px', 'py', 'pz', 'lx', 'ly', 'lz')

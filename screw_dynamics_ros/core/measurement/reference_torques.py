@@ -18,15 +18,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.feedforward import feedforward
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
-    CORIOLIS,
-    FRICTION,
-    GRAVITY,
-    INERTIA,
-    PAYLOAD,
-)
-from screw_dynamics_ros.core.types import Array
+from ..dynamics.feedforward import feedforward
+from ..types import Array
+from .estimation.effort_terms import CORIOLIS, FRICTION, GRAVITY, INERTIA, PAYLOAD
 
 #: Rows of a reference.
 GIVEN, Q, V, A = range(4)

@@ -3,9 +3,9 @@
 
 """Wheeled platforms and their odometry; doc/theory/mobile_robots.md."""
 
-from screw_dynamics_ros.core.mobile.command_limits import AxisLimits, TwistLimiter
-from screw_dynamics_ros.core.mobile.odometry import Odometry, WheelNoise, turn_drive_turn
-from screw_dynamics_ros.core.mobile.platforms import (
+from .command_limits import AxisLimits, TwistLimiter
+from .odometry import Odometry, WheelNoise, turn_drive_turn
+from .platforms import (
     ackermann,
     ackermann_angles,
     bicycle,
@@ -15,9 +15,9 @@ from screw_dynamics_ros.core.mobile.platforms import (
     steering_for,
     swerve,
 )
-from screw_dynamics_ros.core.mobile.twist_filter import admissible_twist
-from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
-from screw_dynamics_ros.core.mobile.wheels import Wheel
+from .twist_filter import admissible_twist
+from .wheeled_platform import WheeledPlatform
+from .wheels import Wheel
 
 __all__ = [
     'AxisLimits',

@@ -10,15 +10,11 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.core.mobile.odometry import Odometry
-from screw_dynamics_ros.core.mobile.wheel_check import WheelCheck
-from screw_dynamics_ros.core.mobile.wheel_readings import (
-    PathLostError,
-    Step,
-    WheelReadings,
-)
-from screw_dynamics_ros.core.types import Array
+from ..errors import ScrewDynamicsError
+from ..types import Array
+from .odometry import Odometry
+from .wheel_check import WheelCheck
+from .wheel_readings import PathLostError, Step, WheelReadings
 
 
 class FollowedPath:

@@ -32,11 +32,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number, float_array, vector
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.mobile import planar
-from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
-from screw_dynamics_ros.core.types import Array
+from ..arguments import check_number, float_array, vector
+from ..errors import ArgumentError
+from ..types import Array
+from . import planar
+from .wheeled_platform import WheeledPlatform
 
 SYMMETRY_TOLERANCE = 1e-9  # relative, of a covariance
 

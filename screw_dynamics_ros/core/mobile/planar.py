@@ -21,9 +21,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import float_array
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.types import Array
+from ..arguments import float_array
+from ..errors import ArgumentError
+from ..types import Array
 
 #: E of (9.3) and (9.4): E t is the twist (omega, v) in space, (6,), E w the wrench (moment, force).
 EMBEDDING = np.eye(6)[:, [2, 3, 4]]

@@ -17,11 +17,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number, float_array, vector
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
-from screw_dynamics_ros.core.mobile.wheels import Wheel
-from screw_dynamics_ros.core.types import Array
+from ..arguments import check_number, float_array, vector
+from ..errors import ArgumentError
+from ..types import Array
+from .wheeled_platform import WheeledPlatform
+from .wheels import Wheel
 
 
 def differential_drive(

@@ -19,11 +19,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse
-from screw_dynamics_ros.core.mobile import planar
-from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
-from screw_dynamics_ros.core.types import Array
+from ..arguments import check_number
+from ..arms.inverse.weighted_inverse import WeightedInverse
+from ..types import Array
+from . import planar
+from .wheeled_platform import WheeledPlatform
 
 
 def admissible_twist(

@@ -16,9 +16,9 @@ from itertools import combinations
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
-from screw_dynamics_ros.core.types import Array
+from ..errors import ScrewDynamicsError
+from ..types import Array
+from .wheeled_platform import WheeledPlatform
 
 LENGTH = 0.5  # of the path over which slips are forgotten [m]
 TOLERANCE = 0.1  # slip per length of the path

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.mobile import planar
-from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.core.units import NANOSECONDS
+from ..errors import ArgumentError
+from ..types import Array
+from ..units import NANOSECONDS
+from . import planar
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,12 +23,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import vector
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.mobile.planar import triple
-from screw_dynamics_ros.core.mobile.wheels import Wheel
-from screw_dynamics_ros.core.types import Array
+from ..arguments import vector
+from ..arms.inverse.weighted_inverse import WeightedInverse
+from ..errors import ArgumentError
+from ..types import Array
+from .planar import triple
+from .wheels import Wheel
 
 SAME_LINE = 1e-12  # m, rad
 

@@ -17,9 +17,9 @@ from typing import Protocol
 
 import numpy as np
 
-from screw_dynamics_ros.core.robot.functions import Output
-from screw_dynamics_ros.core.robot.fused_kernel import Formula
-from screw_dynamics_ros.core.types import Array
+from ..types import Array
+from .functions import Output
+from .fused_kernel import Formula
 
 Source = Output | Formula
 

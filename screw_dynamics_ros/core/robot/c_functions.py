@@ -7,15 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from screw_dynamics_ros.core.compile.text.c_source import (
-    CFunction,
-    CSource,
-    c_source,
-    identifier,
-)
-from screw_dynamics_ros.core.robot.functions import Output
-from screw_dynamics_ros.core.robot.fused_kernel import Formula, FusedKernel, fused_specification
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from ..compile.text.c_source import CFunction, CSource, c_source, identifier
+from ..tree.multibody_tree import Tree
+from .functions import Output
+from .fused_kernel import Formula, FusedKernel, fused_specification
 
 
 def c_functions(

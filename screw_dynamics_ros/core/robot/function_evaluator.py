@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import float_array
-from screw_dynamics_ros.core.compile.cpython.addresses import Addresses
-from screw_dynamics_ros.core.compile.cpython.entry import entry_point
-from screw_dynamics_ros.core.compile.cpython.layout import is_usable
-from screw_dynamics_ros.core.compile.cpython.stacks import StackTable
-from screw_dynamics_ros.core.compile.kernels import (
+from ..arguments import float_array
+from ..compile.cpython.addresses import Addresses
+from ..compile.cpython.entry import entry_point
+from ..compile.cpython.layout import is_usable
+from ..compile.cpython.stacks import StackTable
+from ..compile.kernels import (
     Kernel,
     KernelSpecification,
     NativeKernel,
@@ -33,13 +33,13 @@ from screw_dynamics_ros.core.compile.kernels import (
     computed,
     make_kernel,
 )
-from screw_dynamics_ros.core.compile.sources import origin
-from screw_dynamics_ros.core.dynamics.payload import payload_parameters
-from screw_dynamics_ros.core.dynamics.regrouped_tree import has_positive_energy, regrouped
-from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
-from screw_dynamics_ros.core.robot.functions import Function, as_tuple, find, input_size
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from ..compile.sources import origin
+from ..dynamics.payload import payload_parameters
+from ..dynamics.regrouped_tree import has_positive_energy, regrouped
+from ..errors import ArgumentError, InertiaError
+from ..tree.multibody_tree import Tree
+from ..types import Array
+from .functions import Function, as_tuple, find, input_size
 
 
 class FunctionEvaluator:

@@ -24,12 +24,12 @@ from dataclasses import dataclass
 from functools import cached_property, update_wrapper
 from typing import Any, TypeVar, cast
 
-from screw_dynamics_ros.core.description.rigid_body import PARAMETERS
-from screw_dynamics_ros.core.dynamics import hybrid_dynamics
-from screw_dynamics_ros.core.errors import UnknownNameError
-from screw_dynamics_ros.core.kinematics import analytical_jacobians, jacobians
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from ..description.rigid_body import PARAMETERS
+from ..dynamics import hybrid_dynamics
+from ..errors import UnknownNameError
+from ..kinematics import analytical_jacobians, jacobians
+from ..tree.multibody_tree import Tree
+from ..types import Array
 
 #: The vectors a function may read, in the order in which it takes them.
 INPUTS = (

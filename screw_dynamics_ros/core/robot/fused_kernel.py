@@ -13,21 +13,16 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_count
-from screw_dynamics_ros.core.compile.kernels import (
-    KernelSpecification,
-    compiled_call,
-    compiled_into,
-    make_kernel,
-)
-from screw_dynamics_ros.core.compile.sources import origin
-from screw_dynamics_ros.core.compile.table_call import TableCall, table_call
-from screw_dynamics_ros.core.description.rigid_body import PARAMETERS
-from screw_dynamics_ros.core.dynamics.payload import with_inertia_changes
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.robot.functions import INPUTS, Output, as_tuple, find, input_size
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from ..arguments import check_count
+from ..compile.kernels import KernelSpecification, compiled_call, compiled_into, make_kernel
+from ..compile.sources import origin
+from ..compile.table_call import TableCall, table_call
+from ..description.rigid_body import PARAMETERS
+from ..dynamics.payload import with_inertia_changes
+from ..errors import ArgumentError, UnknownNameError
+from ..tree.multibody_tree import Tree
+from ..types import Array
+from .functions import INPUTS, Output, as_tuple, find, input_size
 
 #: A parameter of this name is added to the inertial parameters of the bodies, (10 n_bodies,), as
 #: `Robot.payload_parameters` has them: the robot itself changes, in all outputs. As a source of

@@ -13,37 +13,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import (
-    are_vectors,
-    check_count,
-    float_array,
-    is_matrix,
-    vector,
-)
-from screw_dynamics_ros.core.arms.families.all_solutions import (
-    AllInverseKinematics,
-    AllSolutions,
-    swivel_angles,
-)
-from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.nearest_branch import NearestBranch, make_solver
-from screw_dynamics_ros.core.arms.inverse import closed_loop
-from screw_dynamics_ros.core.arms.inverse.acceleration import (
-    InverseAccelerationResult,
-    inverse_acceleration,
-)
-from screw_dynamics_ros.core.arms.inverse.bounded_velocity import (
+from ..arguments import are_vectors, check_count, float_array, is_matrix, vector
+from ..arms.families.all_solutions import AllInverseKinematics, AllSolutions, swivel_angles
+from ..arms.families.chain import SerialChain
+from ..arms.families.nearest_branch import NearestBranch, make_solver
+from ..arms.inverse import closed_loop
+from ..arms.inverse.acceleration import InverseAccelerationResult, inverse_acceleration
+from ..arms.inverse.bounded_velocity import (
     JointLimitedResult,
     joint_limited_acceleration,
     joint_limited_velocity,
 )
-from screw_dynamics_ros.core.arms.inverse.closed_loop import ClosedLoop, CoincidentFrames
-from screw_dynamics_ros.core.arms.inverse.force import (
-    ForwardForceResult,
-    forward_force,
-)
-from screw_dynamics_ros.core.arms.inverse.inequalities import Inequalities, TwistLimit
-from screw_dynamics_ros.core.arms.inverse.link_motion import (
+from ..arms.inverse.closed_loop import ClosedLoop, CoincidentFrames
+from ..arms.inverse.force import ForwardForceResult, forward_force
+from ..arms.inverse.inequalities import Inequalities, TwistLimit
+from ..arms.inverse.link_motion import (
     Links,
     link_names,
     stacked_bias,
@@ -51,74 +35,48 @@ from screw_dynamics_ros.core.arms.inverse.link_motion import (
     stacked_partials,
     stacked_rows,
 )
-from screw_dynamics_ros.core.arms.inverse.policy_status import PolicyStatus
-from screw_dynamics_ros.core.arms.inverse.position import (
-    InverseKinematics,
-    InverseKinematicsResult,
-    checked_options,
-)
-from screw_dynamics_ros.core.arms.inverse.redundancy.resolution import (
-    Criterion,
-    RedundancyResult,
-    resolve_redundancy,
-)
-from screw_dynamics_ros.core.arms.inverse.singularities import SingularityReport, singularity_report
-from screw_dynamics_ros.core.arms.inverse.singularity_policies import (
-    SingularityPolicy,
-    guarded_velocity,
-)
-from screw_dynamics_ros.core.arms.inverse.task_priority import (
-    Task,
-    TaskPriorityResult,
-    level,
-    task_priority,
-)
-from screw_dynamics_ros.core.arms.inverse.task_priority import checked as checked_tasks
-from screw_dynamics_ros.core.arms.inverse.velocity import InverseVelocityResult, inverse_velocity
-from screw_dynamics_ros.core.arms.inverse.velocity_bounds import JointBounds
-from screw_dynamics_ros.core.compile.kernels import Kernel, compiled_into, make_kernel
-from screw_dynamics_ros.core.compile.text.c_source import CSource
-from screw_dynamics_ros.core.constraints.constrained_dynamics import (
+from ..arms.inverse.policy_status import PolicyStatus
+from ..arms.inverse.position import InverseKinematics, InverseKinematicsResult, checked_options
+from ..arms.inverse.redundancy.resolution import Criterion, RedundancyResult, resolve_redundancy
+from ..arms.inverse.singularities import SingularityReport, singularity_report
+from ..arms.inverse.singularity_policies import SingularityPolicy, guarded_velocity
+from ..arms.inverse.task_priority import Task, TaskPriorityResult, level, task_priority
+from ..arms.inverse.task_priority import checked as checked_tasks
+from ..arms.inverse.velocity import InverseVelocityResult, inverse_velocity
+from ..arms.inverse.velocity_bounds import JointBounds
+from ..compile.kernels import Kernel, compiled_into, make_kernel
+from ..compile.text.c_source import CSource
+from ..constraints.constrained_dynamics import (
     ConstrainedMotion,
     Terms,
     constrained_motion,
     specification,
 )
-from screw_dynamics_ros.core.constraints.motion_constraint import (
-    MotionConstraint,
-    Structure,
-    checked,
-)
-from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.description.checks import STANDARD_GRAVITY
-from screw_dynamics_ros.core.description.drives import Drive, drives_of
-from screw_dynamics_ros.core.description.mjcf import read_mjcf
-from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.description.robot_description import Limits, RobotDescription
-from screw_dynamics_ros.core.description.sdf import read_sdf
-from screw_dynamics_ros.core.description.urdf import read_urdf
-from screw_dynamics_ros.core.dynamics.geometric_sensitivity import torque_sensitivity
-from screw_dynamics_ros.core.dynamics.hybrid_dynamics import hybrid_dynamics, marks
-from screw_dynamics_ros.core.dynamics.payload import (
-    payload_parameters,
-)
-from screw_dynamics_ros.core.dynamics.regressor import (
-    BaseParameters,
-    base_parameters,
-    inertial_parameters,
-)
-from screw_dynamics_ros.core.dynamics.state_space import StateSpace, state_space
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics import configurations, jacobians
-from screw_dynamics_ros.core.kinematics.link_table import LinkTable
-from screw_dynamics_ros.core.kinematics.product_of_exponentials import Geometry
-from screw_dynamics_ros.core.kinematics.robot_geometry import description_of
-from screw_dynamics_ros.core.robot.c_functions import c_functions
-from screw_dynamics_ros.core.robot.functions import FUNCTIONS, Output, prepared
-from screw_dynamics_ros.core.robot.fused_kernel import Formula, FusedKernel, substituted
-from screw_dynamics_ros.core.robot.robot_functions import RobotFunctions
-from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, build_tree
-from screw_dynamics_ros.core.types import Array
+from ..constraints.motion_constraint import MotionConstraint, Structure, checked
+from ..description.body_inertia import Inertia
+from ..description.checks import STANDARD_GRAVITY
+from ..description.drives import Drive, drives_of
+from ..description.mjcf import read_mjcf
+from ..description.rigid_body import RigidBody
+from ..description.robot_description import Limits, RobotDescription
+from ..description.sdf import read_sdf
+from ..description.urdf import read_urdf
+from ..dynamics.geometric_sensitivity import torque_sensitivity
+from ..dynamics.hybrid_dynamics import hybrid_dynamics, marks
+from ..dynamics.payload import payload_parameters
+from ..dynamics.regressor import BaseParameters, base_parameters, inertial_parameters
+from ..dynamics.state_space import StateSpace, state_space
+from ..errors import ArgumentError
+from ..kinematics import configurations, jacobians
+from ..kinematics.link_table import LinkTable
+from ..kinematics.product_of_exponentials import Geometry
+from ..kinematics.robot_geometry import description_of
+from ..tree.multibody_tree import JointLimits, build_tree
+from ..types import Array
+from .c_functions import c_functions
+from .functions import FUNCTIONS, Output, prepared
+from .fused_kernel import Formula, FusedKernel, substituted
+from .robot_functions import RobotFunctions
 
 Outputs = tuple[Array, ...]
 

@@ -13,62 +13,48 @@ from collections.abc import Mapping
 
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arms.inverse.force import inverse_force
-from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.dynamics.canonical_momentum import momenta_and_rates
-from screw_dynamics_ros.core.dynamics.coriolis import coriolis_matrix
-from screw_dynamics_ros.core.dynamics.drive_forces import (
-    friction_torques,
-    friction_under_load,
-    transmitted_torques,
-)
-from screw_dynamics_ros.core.dynamics.energy import center_of_mass, kinetic_energy, potential_energy
-from screw_dynamics_ros.core.dynamics.force_rates import inverse_dynamics_rates
-from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
+from ..arms.inverse.force import inverse_force
+from ..description.rigid_body import RigidBody
+from ..dynamics.canonical_momentum import momenta_and_rates
+from ..dynamics.coriolis import coriolis_matrix
+from ..dynamics.drive_forces import friction_torques, friction_under_load, transmitted_torques
+from ..dynamics.energy import center_of_mass, kinetic_energy, potential_energy
+from ..dynamics.force_rates import inverse_dynamics_rates
+from ..dynamics.forward_dynamics import forward_dynamics
+from ..dynamics.inverse_dynamics import (
     coriolis_torques,
     drive_torques,
     gravity_torques,
     inverse_dynamics,
 )
-from screw_dynamics_ros.core.dynamics.joint_wrenches import joint_wrenches, reaction_wrenches
-from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
-from screw_dynamics_ros.core.dynamics.momentum import (
+from ..dynamics.joint_wrenches import joint_wrenches, reaction_wrenches
+from ..dynamics.mass_matrix import mass_matrix
+from ..dynamics.momentum import (
     center_of_mass_velocity,
     centroidal_map,
     centroidal_momentum,
     total_momentum,
 )
-from screw_dynamics_ros.core.dynamics.partial_derivatives import (
+from ..dynamics.partial_derivatives import (
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
     inverse_mass_matrix,
     mass_matrix_partials,
 )
-from screw_dynamics_ros.core.dynamics.payload import (
-    payload_mass_matrix,
-    payload_momenta_and_rates,
-    payload_torques,
-)
-from screw_dynamics_ros.core.dynamics.regressor import regressor
-from screw_dynamics_ros.core.dynamics.second_derivatives import (
-    inverse_dynamics_second_derivatives,
-    is_too_long,
-)
-from screw_dynamics_ros.core.dynamics.spatial_momentum import (
-    spatial_momenta,
-    spatial_momentum_dynamics,
-)
-from screw_dynamics_ros.core.kinematics.analytical_jacobians import BRANCHING, analytical_jacobian
-from screw_dynamics_ros.core.kinematics.higher_order import acceleration, jacobian_derivative
-from screw_dynamics_ros.core.kinematics.jacobian_partials import jacobian_partials
-from screw_dynamics_ros.core.kinematics.jacobians import jacobian, velocity
-from screw_dynamics_ros.core.kinematics.link_transforms import joint_transforms
-from screw_dynamics_ros.core.kinematics.poe import link_pose, link_poses
-from screw_dynamics_ros.core.kinematics.reconstruction import increment_rate, integrate
-from screw_dynamics_ros.core.robot.function_evaluator import FunctionEvaluator
-from screw_dynamics_ros.core.robot.functions import compiled
-from screw_dynamics_ros.core.types import Array
+from ..dynamics.payload import payload_mass_matrix, payload_momenta_and_rates, payload_torques
+from ..dynamics.regressor import regressor
+from ..dynamics.second_derivatives import inverse_dynamics_second_derivatives, is_too_long
+from ..dynamics.spatial_momentum import spatial_momenta, spatial_momentum_dynamics
+from ..kinematics.analytical_jacobians import BRANCHING, analytical_jacobian
+from ..kinematics.higher_order import acceleration, jacobian_derivative
+from ..kinematics.jacobian_partials import jacobian_partials
+from ..kinematics.jacobians import jacobian, velocity
+from ..kinematics.link_transforms import joint_transforms
+from ..kinematics.poe import link_pose, link_poses
+from ..kinematics.reconstruction import increment_rate, integrate
+from ..types import Array
+from .function_evaluator import FunctionEvaluator
+from .functions import compiled
 
 
 class RobotFunctions(FunctionEvaluator):

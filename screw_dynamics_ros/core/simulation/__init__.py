@@ -3,16 +3,12 @@
 
 """Simulated robots: motion under torques and contacts, and joint servos."""
 
-from screw_dynamics_ros.core.simulation.contacts import ContactPoint, Plane
-from screw_dynamics_ros.core.simulation.joint_servo import JointServo
-from screw_dynamics_ros.core.simulation.posture import Posture
-from screw_dynamics_ros.core.simulation.simulated_robot import (
-    INTEGRATORS,
-    SavedState,
-    SimulatedRobot,
-)
-from screw_dynamics_ros.core.simulation.simulated_stack import SimulatedStack
-from screw_dynamics_ros.core.simulation.springs import Spring
+from .contacts import ContactPoint, Plane
+from .joint_servo import JointServo
+from .posture import Posture
+from .simulated_robot import INTEGRATORS, SavedState, SimulatedRobot
+from .simulated_stack import SimulatedStack
+from .springs import Spring
 
 __all__ = [
     'INTEGRATORS',

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import float_array, vector
-from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
-from screw_dynamics_ros.core.integration import Integrator
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.simulation.stops import LIMIT_TOLERANCE
-from screw_dynamics_ros.core.tree.joint_limits import coordinate_names, of_coordinates
-from screw_dynamics_ros.core.types import Array
+from ..arguments import float_array, vector
+from ..errors import ArgumentError, InertiaError, UnknownNameError
+from ..integration import Integrator
+from ..robot.robot import Robot
+from ..tree.joint_limits import coordinate_names, of_coordinates
+from ..types import Array
+from .stops import LIMIT_TOLERANCE
 
 #: By how much the length of a given quaternion may differ from 1.
 UNIT_LENGTH = 1e-6

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.arms.inverse.force import inverse_force
-from screw_dynamics_ros.core.kinematics.jacobians import velocity
-from screw_dynamics_ros.core.kinematics.poe import link_pose
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.simulation.contacts import CompliantForce, contact_force
-from screw_dynamics_ros.core.simulation.springs import spring_force
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from ..arms.inverse.force import inverse_force
+from ..kinematics.jacobians import velocity
+from ..kinematics.poe import link_pose
+from ..lie.so3 import hat
+from ..linear import zeros
+from ..tree.multibody_tree import Tree
+from ..types import Array
+from .contacts import CompliantForce, contact_force
+from .springs import spring_force
 
 
 class Effects(NamedTuple):

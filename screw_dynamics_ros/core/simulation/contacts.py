@@ -33,10 +33,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number, vector
-from screw_dynamics_ros.core.compile.program.tracing import clamp
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.types import Array
+from ..arguments import check_number, vector
+from ..compile.program.tracing import clamp
+from ..errors import ArgumentError
+from ..types import Array
 
 #: Squares of forces below this are taken for it, so that no force is divided by zero [N^2].
 MIN_SQUARED_FORCE = 1e-200

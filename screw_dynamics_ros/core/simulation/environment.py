@@ -10,20 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.kernels import (
-    Kernel,
-    KernelSpecification,
-    compiled_into,
-    make_kernel,
-)
-from screw_dynamics_ros.core.compile.sources import origin
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.simulation.compliant_forces import Effects, Structure, effects
-from screw_dynamics_ros.core.simulation.contacts import ContactPoint, Plane
-from screw_dynamics_ros.core.simulation.springs import Spring
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from ..compile.kernels import Kernel, KernelSpecification, compiled_into, make_kernel
+from ..compile.sources import origin
+from ..errors import ArgumentError
+from ..robot.robot import Robot
+from ..tree.multibody_tree import Tree
+from ..types import Array
+from .compliant_forces import Effects, Structure, effects
+from .contacts import ContactPoint, Plane
+from .springs import Spring
 
 
 class Environment:

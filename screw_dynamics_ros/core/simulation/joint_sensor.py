@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.arguments import check_count, check_number, float_array
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.core.units import NANOSECONDS
+from ..arguments import check_count, check_number, float_array
+from ..errors import ArgumentError, UnknownNameError
+from ..types import Array
+from ..units import NANOSECONDS
 
 #: The rows of a measurement.
 QUANTITIES = ('position', 'velocity', 'effort')

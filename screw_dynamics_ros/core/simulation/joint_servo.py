@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from screw_dynamics_ros.core.arguments import check_number, vector
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.tree.joint_limits import of_velocities
-from screw_dynamics_ros.core.types import Array
+from ..arguments import check_number, vector
+from ..errors import ArgumentError, UnknownNameError
+from ..robot.robot import Robot
+from ..tree.joint_limits import of_velocities
+from ..types import Array
 
 MODES = ('effort', 'position', 'velocity')
 

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.simulation.reference_motion import ReferenceMotion
-from screw_dynamics_ros.core.types import Array
+from ..errors import ArgumentError
+from ..robot.robot import Robot
+from ..types import Array
+from .reference_motion import ReferenceMotion
 
 
 class Posture:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.types import Array
+from ..types import Array
 
 
 class ReferenceMotion:

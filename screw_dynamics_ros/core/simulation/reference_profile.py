@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.types import Array
+from ..types import Array
 
 #: Part of the largest deceleration with which a goal is approached; the rest makes up for steps.
 DECELERATION_SHARE = 0.8

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.simulation.joint_servo import JointServo
-from screw_dynamics_ros.core.simulation.reference_profile import ReferenceProfile
-from screw_dynamics_ros.core.types import Array
+from ..types import Array
+from .joint_servo import JointServo
+from .reference_profile import ReferenceProfile
 
 #: Part of the torque left by gravity that steps of targets may take to accelerate a joint: the
 #: others, which move it too, and the servo need the rest.

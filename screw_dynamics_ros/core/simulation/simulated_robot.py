@@ -11,27 +11,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number, vector
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.integration import (
-    Integrator,
-    MomentumPreserving,
-    RungeKutta,
-    SemiImplicitEuler,
-)
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.simulation.checks import (
-    check_robot,
-    finite_wrenches,
-    integrator_class,
-    valid_state,
-)
-from screw_dynamics_ros.core.simulation.compliant_forces import Effects
-from screw_dynamics_ros.core.simulation.contacts import ContactPoint, Plane
-from screw_dynamics_ros.core.simulation.environment import Environment
-from screw_dynamics_ros.core.simulation.springs import Spring
-from screw_dynamics_ros.core.simulation.stepping import Stepping
-from screw_dynamics_ros.core.types import Array
+from ..arguments import check_number, vector
+from ..errors import ArgumentError
+from ..integration import Integrator, MomentumPreserving, RungeKutta, SemiImplicitEuler
+from ..robot.robot import Robot
+from ..types import Array
+from .checks import check_robot, finite_wrenches, integrator_class, valid_state
+from .compliant_forces import Effects
+from .contacts import ContactPoint, Plane
+from .environment import Environment
+from .springs import Spring
+from .stepping import Stepping
 
 #: Integrators by their names; momentum is preserved only on floating bases.
 INTEGRATORS: dict[str, type[Integrator]] = {

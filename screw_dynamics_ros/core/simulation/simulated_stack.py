@@ -10,26 +10,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from screw_dynamics_ros.core.arguments import check_number, float_array
-from screw_dynamics_ros.core.errors import ArgumentError, DivergenceError
-from screw_dynamics_ros.core.integration.integrator import Torques
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.simulation.checks import (
-    check_robot,
-    finite_wrenches,
-    integrator_class,
-    valid_state,
-)
-from screw_dynamics_ros.core.simulation.compliant_forces import Effects
-from screw_dynamics_ros.core.simulation.contacts import ContactPoint, Plane
-from screw_dynamics_ros.core.simulation.environment import Environment
-from screw_dynamics_ros.core.simulation.simulated_robot import (
-    INTEGRATORS,
-    SavedState,
-)
-from screw_dynamics_ros.core.simulation.springs import Spring
-from screw_dynamics_ros.core.simulation.stack_stops import StackStops
-from screw_dynamics_ros.core.types import Array
+from ..arguments import check_number, float_array
+from ..errors import ArgumentError, DivergenceError
+from ..integration.integrator import Torques
+from ..robot.robot import Robot
+from ..types import Array
+from .checks import check_robot, finite_wrenches, integrator_class, valid_state
+from .compliant_forces import Effects
+from .contacts import ContactPoint, Plane
+from .environment import Environment
+from .simulated_robot import INTEGRATORS, SavedState
+from .springs import Spring
+from .stack_stops import StackStops
 
 
 class SimulatedStack:

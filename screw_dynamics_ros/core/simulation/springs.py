@@ -10,14 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.arguments import check_number
-from screw_dynamics_ros.core.compile.program.tracing import clamp
-from screw_dynamics_ros.core.simulation.contacts import (
-    MIN_SQUARED_FORCE,
-    CompliantForce,
-    finite_vector,
-)
-from screw_dynamics_ros.core.types import Array
+from ..arguments import check_number
+from ..compile.program.tracing import clamp
+from ..types import Array
+from .contacts import MIN_SQUARED_FORCE, CompliantForce, finite_vector
 
 
 @dataclass(frozen=True, eq=False)

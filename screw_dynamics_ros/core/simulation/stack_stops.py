@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.simulation.stops import LIMIT_TOLERANCE, Stops
-from screw_dynamics_ros.core.types import Array
+from ..robot.robot import Robot
+from ..types import Array
+from .stops import LIMIT_TOLERANCE, Stops
 
 Marks = NDArray[np.bool_]
 

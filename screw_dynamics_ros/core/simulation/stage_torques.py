@@ -7,13 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from screw_dynamics_ros.core.simulation.step_conditions import (
-    CompliantEnvironment,
-    State,
-    chosen,
-    is_false,
-)
-from screw_dynamics_ros.core.types import Array
+from ..types import Array
+from .step_conditions import CompliantEnvironment, State, chosen, is_false
 
 
 class StageTorques:

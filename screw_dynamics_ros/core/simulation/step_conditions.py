@@ -14,9 +14,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.program.recorded_arrays import RecordedArray
-from screw_dynamics_ros.core.simulation.compliant_forces import Effects
-from screw_dynamics_ros.core.types import Array
+from ..compile.program.recorded_arrays import RecordedArray
+from ..types import Array
+from .compliant_forces import Effects
 
 #: A step is too long if the robot moves further than this in it [rad, m], ...
 MAX_WAY = 0.2

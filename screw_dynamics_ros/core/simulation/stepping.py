@@ -12,21 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import vector
-from screw_dynamics_ros.core.errors import ArgumentError, DivergenceError
-from screw_dynamics_ros.core.integration import Integrator
-from screw_dynamics_ros.core.integration.integrator import Torques
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.simulation.environment import Environment
-from screw_dynamics_ros.core.simulation.stage_torques import StageTorques
-from screw_dynamics_ros.core.simulation.step_conditions import (
-    MAX_SUBSTEPS,
-    State,
-    StepConditions,
-    longest_swing,
-)
-from screw_dynamics_ros.core.simulation.stops import LIMIT_TOLERANCE, Stops, first_passage
-from screw_dynamics_ros.core.simulation.whole_step import (
+from ..arguments import vector
+from ..errors import ArgumentError, DivergenceError
+from ..integration import Integrator
+from ..integration.integrator import Torques
+from ..robot.robot import Robot
+from ..tree.joint_limits import of_coordinates, velocity_names
+from ..types import Array
+from .environment import Environment
+from .stage_torques import StageTorques
+from .step_conditions import MAX_SUBSTEPS, State, StepConditions, longest_swing
+from .stops import LIMIT_TOLERANCE, Stops, first_passage
+from .whole_step import (
     CompiledWholeStep,
     Moved,
     Remainder,
@@ -35,8 +32,6 @@ from screw_dynamics_ros.core.simulation.whole_step import (
     state,
     whole_step,
 )
-from screw_dynamics_ros.core.tree.joint_limits import of_coordinates, velocity_names
-from screw_dynamics_ros.core.types import Array
 
 #: What the shortest substep may gain; with more the motion has diverged.
 MAX_ENERGY_GAIN = 0.1

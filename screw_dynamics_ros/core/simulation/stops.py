@@ -30,10 +30,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.integration.integrator import Torques
-from screw_dynamics_ros.core.least_squares import non_negative_least_squares
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.types import Array
+from ..integration.integrator import Torques
+from ..least_squares import non_negative_least_squares
+from ..robot.robot import Robot
+from ..types import Array
 
 Numbers = NDArray[np.intp]
 

@@ -11,25 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.compile.kernels import (
-    KernelSpecification,
-    compiled_single,
-    make_kernel,
-)
-from screw_dynamics_ros.core.compile.program.recorded_arrays import plain, recorded
-from screw_dynamics_ros.core.compile.sources import origin
-from screw_dynamics_ros.core.integration import (
-    Integrator,
-    MomentumPreserving,
-    RungeKutta,
-    SemiImplicitEuler,
-)
-from screw_dynamics_ros.core.motion.laws.recorded_robot import RecordedRobot
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.simulation.compliant_forces import Effects, Structure, effects
-from screw_dynamics_ros.core.simulation.environment import Environment
-from screw_dynamics_ros.core.simulation.stage_torques import StageTorques
-from screw_dynamics_ros.core.simulation.step_conditions import (
+from ..compile.kernels import KernelSpecification, compiled_single, make_kernel
+from ..compile.program.recorded_arrays import plain, recorded
+from ..compile.sources import origin
+from ..integration import Integrator, MomentumPreserving, RungeKutta, SemiImplicitEuler
+from ..motion.laws.recorded_robot import RecordedRobot
+from ..robot.robot import Robot
+from ..tree.multibody_tree import Tree
+from ..types import Array
+from .compliant_forces import Effects, Structure, effects
+from .environment import Environment
+from .stage_torques import StageTorques
+from .step_conditions import (
     MAX_SUBSTEPS,
     MAX_SWING,
     CompliantEnvironment,
@@ -37,9 +30,7 @@ from screw_dynamics_ros.core.simulation.step_conditions import (
     StepConditions,
     longest_swing,
 )
-from screw_dynamics_ros.core.simulation.stops import LIMIT_TOLERANCE
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from .stops import LIMIT_TOLERANCE
 
 #: Integrators whose steps can be recorded.
 RECORDED = (RungeKutta, SemiImplicitEuler, MomentumPreserving)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
-from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
+from ..description import Inertia, Joint, Link, RobotDescription
+from .multibody_tree import Tree, build_tree
 
 
 def planar_arm_description() -> RobotDescription:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.types import Array
+from ..types import Array
 
 
 class Coordinates(Protocol):

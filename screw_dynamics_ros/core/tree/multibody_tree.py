@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.description.drives import NO_DRIVE, Drive, drives_of
-from screw_dynamics_ros.core.description.robot_description import Joint, RobotDescription
-from screw_dynamics_ros.core.errors import UnknownNameError
-from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.linear import cross
-from screw_dynamics_ros.core.reproducible import product, unit
-from screw_dynamics_ros.core.types import Array
+from ..description.body_inertia import Inertia
+from ..description.drives import NO_DRIVE, Drive, drives_of
+from ..description.robot_description import Joint, RobotDescription
+from ..errors import UnknownNameError
+from ..lie import se3, so3
+from ..linear import cross
+from ..reproducible import product, unit
+from ..types import Array
 
 GROUND = -1
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from screw_dynamics_ros.core.errors import ArgumentError, NotAtRestError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.force_torque.sensor_messages import WrenchSample
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
+
+from .sensor_messages import WrenchSample
 
 MAX_STATES = 20_000  # stored joint states
 MIN_SAMPLES = 10  # or pose_samples, if that is less

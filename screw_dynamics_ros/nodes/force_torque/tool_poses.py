@@ -23,14 +23,6 @@ from screw_dynamics_ros.core.measurement.estimation.wrist_sensor import (
 )
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.force_torque.parameters import tool_of
-from screw_dynamics_ros.nodes.force_torque.rest import RestStates
-from screw_dynamics_ros.nodes.force_torque.sensor_messages import (
-    SensorMessages,
-    check_one_sensor,
-)
-from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.immediate_services import ImmediateServices
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -38,6 +30,12 @@ from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular, tim
 from screw_dynamics_ros.ros.messages.templates import vector
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.standard_services import serve_trigger
+
+from ..hosting.host import ModelHost
+from ..model.running_model import RunningModel
+from .parameters import tool_of
+from .rest import RestStates
+from .sensor_messages import SensorMessages, check_one_sensor
 
 MAX_POSES = 1000
 MIN_LOAD_STEPS = np.repeat([0.2, 2.0], 3)  # of moment and force between two loads [N m, N]

@@ -29,18 +29,6 @@ from screw_dynamics_ros.core.measurement.estimation.wrist_sensor import (
 from screw_dynamics_ros.core.motion.trajectory.payload_load import check_payload
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.force_torque.parameters import TABLE, bias_of, tool_of
-from screw_dynamics_ros.nodes.force_torque.sensor_messages import (
-    INPUT,
-    SensorMessages,
-    check_one_sensor,
-)
-from screw_dynamics_ros.nodes.force_torque.tool_poses import ToolPoses
-from screw_dynamics_ros.nodes.hosting import statuses
-from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan, Stage
-from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
-from screw_dynamics_ros.nodes.parameters import frame_parameters
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
@@ -52,6 +40,15 @@ from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+from ..hosting import statuses
+from ..hosting.host import ModelHost
+from ..hosting.output_group import Adopted, Plan, Stage
+from ..model.scalar_joints import coordinates, scalar_joints
+from ..parameters import frame_parameters
+from .parameters import TABLE, bias_of, tool_of
+from .sensor_messages import INPUT, SensorMessages, check_one_sensor
+from .tool_poses import ToolPoses
 
 OUTPUT = '~/wrench'
 MAX_KINDS = 20  # of refusals reported

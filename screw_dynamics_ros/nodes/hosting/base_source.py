@@ -23,12 +23,6 @@ from screw_dynamics_ros.core.measurement.estimation.gravity_direction import (
     down_by_orientation,
 )
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.imu_messages import UNKNOWN, down_to_compare
-from screw_dynamics_ros.nodes.hosting.measured_body import MeasuredBody, measurement, stamped
-from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
-from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.nodes.parameters.base_parameters import FIXED, IMU, ODOMETRY, STOP, TF
-from screw_dynamics_ros.nodes.services.payload_services import link_of, relative_pose
 from screw_dynamics_ros.ros.messages.trajectories import stamp_of
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -36,6 +30,13 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Level, Status
 from screw_dynamics_ros.ros.topics.frame_chain import FrameChain
+
+from ..model.running_model import RunningModel
+from ..parameters.base_parameters import FIXED, IMU, ODOMETRY, STOP, TF
+from ..services.payload_services import link_of, relative_pose
+from .imu_messages import UNKNOWN, down_to_compare
+from .measured_body import MeasuredBody, measurement, stamped
+from .state_pipeline import StatePipeline
 
 
 class BaseSource:

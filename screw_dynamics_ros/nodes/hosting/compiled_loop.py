@@ -14,7 +14,6 @@ from rclpy.logging import get_logger
 from rclpy.node import Node
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.nodes.hosting.loop_tables import LoopTables
 from screw_dynamics_ros.ros.compatibility import hide_from_executors, show_to_executors
 from screw_dynamics_ros.ros.data_path import loop
 from screw_dynamics_ros.ros.data_path.rcl import LoopSubscription, Rcl
@@ -22,8 +21,10 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics.taken_message import HandleInUse
 
+from .loop_tables import LoopTables
+
 if TYPE_CHECKING:
-    from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
+    from .state_pipeline import StatePipeline
 
 MAX_VERIFICATIONS = 50  # messages from which the fields of their info are verified
 END_TIMEOUT_S = 5.0  # for the thread to end

@@ -21,16 +21,17 @@ from screw_dynamics_ros.core.measurement.estimation.gravity_direction import (
     down_by_orientation,
 )
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.imu_messages import UNKNOWN, down_at_rest, down_to_compare
-from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
-from screw_dynamics_ros.nodes.parameters.gravity_parameters import IMU, PARAMETER, STOP, TF
-from screw_dynamics_ros.nodes.services.payload_services import link_of, relative_pose
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Level, Status
 from screw_dynamics_ros.ros.topics.frame_chain import FrameChain
+
+from ..parameters.gravity_parameters import IMU, PARAMETER, STOP, TF
+from ..services.payload_services import link_of, relative_pose
+from .imu_messages import UNKNOWN, down_at_rest, down_to_compare
+from .state_pipeline import StatePipeline
 
 TRANSFORM_PERIOD_S = 0.02  # between evaluations of the transforms
 

@@ -22,33 +22,6 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.errors import MissingDescriptionError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting import statuses
-from screw_dynamics_ros.nodes.hosting.base_source import BaseSource
-from screw_dynamics_ros.nodes.hosting.compiled_loop import CompiledLoop, compiled_loop
-from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
-from screw_dynamics_ros.nodes.hosting.gravity_source import GravitySource
-from screw_dynamics_ros.nodes.hosting.model_builder import BuiltModel, ModelBuilder
-from screw_dynamics_ros.nodes.hosting.model_parameters import ModelParameters
-from screw_dynamics_ros.nodes.hosting.model_state import ModelStateTopic
-from screw_dynamics_ros.nodes.hosting.multi_dof_source import TOPIC, MultiDofSource
-from screw_dynamics_ros.nodes.hosting.output_group import OutputGroup, Stage
-from screw_dynamics_ros.nodes.hosting.payload_topics import PayloadTopics
-from screw_dynamics_ros.nodes.hosting.robot_source import RobotSource
-from screw_dynamics_ros.nodes.hosting.stamp_clock import StampClock
-from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
-from screw_dynamics_ros.nodes.model.link_inertias import LinkInertias
-from screw_dynamics_ros.nodes.model.payloads import Payloads
-from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.nodes.parameters import (
-    base_parameters,
-    gravity_parameters,
-    model_state_parameters,
-)
-from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
-from screw_dynamics_ros.nodes.services import requests
-from screw_dynamics_ros.nodes.services.estimation_services import PayloadEstimation
-from screw_dynamics_ros.nodes.services.link_inertia_service import LinkInertiaService
-from screw_dynamics_ros.nodes.services.payload_services import PayloadServices
 from screw_dynamics_ros.ros.description import DescriptionOutcome
 from screw_dynamics_ros.ros.diagnostics import Diagnostics
 from screw_dynamics_ros.ros.immediate_services import ImmediateServices
@@ -61,6 +34,30 @@ from screw_dynamics_ros.ros.process.scheduling import lock_memory, use_real_time
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.services import Answer, Services
 from screw_dynamics_ros.ros.status import Status
+
+from ..model.link_inertias import LinkInertias
+from ..model.payloads import Payloads
+from ..model.running_model import RunningModel
+from ..parameters import base_parameters, gravity_parameters, model_state_parameters
+from ..parameters.drive_parameters import DriveParameters
+from ..services import requests
+from ..services.estimation_services import PayloadEstimation
+from ..services.link_inertia_service import LinkInertiaService
+from ..services.payload_services import PayloadServices
+from . import statuses
+from .base_source import BaseSource
+from .compiled_loop import CompiledLoop, compiled_loop
+from .drawing import DrawingProcess
+from .gravity_source import GravitySource
+from .model_builder import BuiltModel, ModelBuilder
+from .model_parameters import ModelParameters
+from .model_state import ModelStateTopic
+from .multi_dof_source import TOPIC, MultiDofSource
+from .output_group import OutputGroup, Stage
+from .payload_topics import PayloadTopics
+from .robot_source import RobotSource
+from .stamp_clock import StampClock
+from .state_pipeline import StatePipeline
 
 HOUSEKEEPING_PERIOD_S = 0.1  # between checks of subscribers and new descriptions
 

@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from screw_dynamics_ros.core.compile.typed.functions import Bytes
-from screw_dynamics_ros.nodes.hosting.model_state import Encoder
-from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep
-from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.data_path.rcl import LoopSubscription, Rcl, serialized_message
 from screw_dynamics_ros.ros.data_path.records import (
     DECLINED,
@@ -33,8 +30,12 @@ from screw_dynamics_ros.ros.topics import channel_record as c
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.taken_message import HandleInUse
 
+from ..model.running_model import RunningModel
+from .model_state import Encoder
+from .output_group import CompiledStep
+
 if TYPE_CHECKING:
-    from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
+    from .state_pipeline import StatePipeline
 
 HISTORY_SIZE = 1024  # states between two calls of Python
 

@@ -15,14 +15,15 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
 from screw_dynamics_ros.core.errors import UnsupportedRobotError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import BoundPlan, OutputGroup, planned
-from screw_dynamics_ros.nodes.model.actuated import actuated
-from screw_dynamics_ros.nodes.model.running_model import RunningModel, joint_state_mapper
-from screw_dynamics_ros.nodes.parameters.per_joint import effort_calibration
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.topics.channel import Channel
+
+from ..model.actuated import actuated
+from ..model.running_model import RunningModel, joint_state_mapper
+from ..parameters.per_joint import effort_calibration
+from .output_group import BoundPlan, OutputGroup, planned
 
 MAX_FREEDOMS = 300  # of a robot: time and messages of mass matrices grow with the square
 

@@ -15,21 +15,17 @@ from rclpy.parameter import Parameter
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.ros2_control import read_condition
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
-from screw_dynamics_ros.nodes.model.actuated import actuated
-from screw_dynamics_ros.nodes.model.payloads import Payloads
-from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.nodes.parameters import (
-    base_parameters,
-    payload_parameters,
-    shared_parameters,
-    state_parameters,
-)
-from screw_dynamics_ros.nodes.parameters.gravity_parameters import PARAMETER
-from screw_dynamics_ros.nodes.parameters.per_joint import effort_calibration
 from screw_dynamics_ros.ros.compatibility import can_call_after_parameters_are_set
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Policies
 from screw_dynamics_ros.ros.parameters import Parameters
+
+from ..model.actuated import actuated
+from ..model.payloads import Payloads
+from ..model.running_model import RunningModel
+from ..parameters import base_parameters, payload_parameters, shared_parameters, state_parameters
+from ..parameters.gravity_parameters import PARAMETER
+from ..parameters.per_joint import effort_calibration
 
 PAYLOAD = {specification.name for specification in payload_parameters.TABLE}
 

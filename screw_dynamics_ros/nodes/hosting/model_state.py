@@ -18,8 +18,6 @@ from std_msgs.msg import Header
 
 from screw_dynamics_ros.core.compile.typed.library import calls
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.nodes.parameters import model_state_parameters
 from screw_dynamics_ros.ros.data_path.loop import fill_part
 from screw_dynamics_ros.ros.data_path.records import Copy, ModelStatePart
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -33,6 +31,9 @@ from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VELOCITY
 from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+from ..model.running_model import RunningModel
+from ..parameters import model_state_parameters
 
 try:
     from screw_dynamics_msgs import msg

@@ -13,16 +13,17 @@ from sensor_msgs.msg import MultiDOFJointState
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.measured_body import MeasuredBody, measurement, stamped
-from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
-from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.nodes.parameters.base_parameters import MULTI_DOF, STOP
 from screw_dynamics_ros.ros.messages.trajectories import stamp_of
 from screw_dynamics_ros.ros.names import printable, shorten
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Level, Status
+
+from ..model.running_model import RunningModel
+from ..parameters.base_parameters import MULTI_DOF, STOP
+from .measured_body import MeasuredBody, measurement, stamped
+from .state_pipeline import StatePipeline
 
 TOPIC = 'multi_dof_joint_states'
 

@@ -16,8 +16,6 @@ from rclpy.exceptions import NameValidationException, ParameterException
 from rclpy.node import Node
 
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
-from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import OutputGroup
 from screw_dynamics_ros.ros.process.executor import (
     ProcessingThread,
     ShutdownTask,
@@ -26,6 +24,9 @@ from screw_dynamics_ros.ros.process.executor import (
     start,
 )
 from screw_dynamics_ros.ros.process.start_parameters import check_parameters
+
+from .host import ModelHost
+from .output_group import OutputGroup
 
 #: Returns a group whose topics and parameters belong to a node.
 OutputGroupFactory = Callable[[Node, ModelHost], OutputGroup[Any]]

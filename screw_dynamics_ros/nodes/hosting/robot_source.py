@@ -13,10 +13,6 @@ from std_msgs.msg import String
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
-from screw_dynamics_ros.nodes.model.closed_loops import RobotWithLoops
-from screw_dynamics_ros.nodes.parameters import closure_parameters
-from screw_dynamics_ros.nodes.parameters.base_parameters import FIXED
-from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
 from screw_dynamics_ros.ros.description import (
     DescriptionLoader,
     DescriptionOutcome,
@@ -26,6 +22,11 @@ from screw_dynamics_ros.ros.description import (
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.topics import qos
+
+from ..model.closed_loops import RobotWithLoops
+from ..parameters import closure_parameters
+from ..parameters.base_parameters import FIXED
+from ..parameters.drive_parameters import DriveParameters
 
 T = TypeVar('T')
 

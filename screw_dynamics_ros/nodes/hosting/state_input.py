@@ -16,10 +16,6 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.nodes.hosting import statuses
-from screw_dynamics_ros.nodes.hosting.load import Load
-from screw_dynamics_ros.nodes.hosting.stamp_clock import StampClock
-from screw_dynamics_ros.nodes.hosting.velocity_check import VelocityCheck
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.driver_comparison import DriverComparison
 from screw_dynamics_ros.ros.joint_states.layouts import Layout
@@ -34,6 +30,11 @@ from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.subscriptions import pass_publishers, subscribe
 from screw_dynamics_ros.ros.topics.taken_message import ID_SIZE, publisher_names
 from screw_dynamics_ros.ros.topics.transport import SequenceGaps, TransportDelay
+
+from . import statuses
+from .load import Load
+from .stamp_clock import StampClock
+from .velocity_check import VelocityCheck
 
 TOPIC = 'joint_states'
 

@@ -16,11 +16,6 @@ from typing import Any
 
 from rclpy.node import Node
 
-from screw_dynamics_ros.nodes.hosting import statuses
-from screw_dynamics_ros.nodes.hosting.model_state import ModelStateTopic
-from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep, Stage
-from screw_dynamics_ros.nodes.hosting.state_input import StateInput
-from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
 from screw_dynamics_ros.ros.messages.cdr import packed
@@ -30,6 +25,12 @@ from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Status
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.channel_record import FOR_PYTHON, NOT_VALID
+
+from ..model.running_model import RunningModel
+from . import statuses
+from .model_state import ModelStateTopic
+from .output_group import CompiledStep, Stage
+from .state_input import StateInput
 
 IDLE_TIME_S = 2e-4  # s after which the next state is processed immediately
 CATCH_UP = 2e-3  # s for which waiting states are processed instead of merged into newer ones

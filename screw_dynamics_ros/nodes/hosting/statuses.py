@@ -12,17 +12,16 @@ from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy
 
-from screw_dynamics_ros.core.measurement.identification.state_checks import (
-    velocity_fault_findings,
-)
-from screw_dynamics_ros.nodes.hosting.load import Load
-from screw_dynamics_ros.nodes.model.running_model import RunningModel
+from screw_dynamics_ros.core.measurement.identification.state_checks import velocity_fault_findings
 from screw_dynamics_ros.ros.description import DescriptionSource
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.names import printable, shorten
 from screw_dynamics_ros.ros.topics.channel import Channel
+
+from ..model.running_model import RunningModel
+from .load import Load
 
 INCIDENT_HOLD_S = 3.0  # an incident stays on /diagnostics for this time
 OVERFLOW = 'results are not finite because positions or velocities are too large'

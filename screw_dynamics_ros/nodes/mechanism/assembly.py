@@ -12,17 +12,16 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates import Stabilization
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.exactness import choose_groups
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import EXAMPLES
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.from_description import (
-    absolute_system,
-)
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.from_description import absolute_system
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.groups import SE3
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.simulated_mechanism import (
     SimulatedMechanism,
 )
-from screw_dynamics_ros.nodes.mechanism.parameters import GROUPS, TABLEAUS
-from screw_dynamics_ros.nodes.parameters import closure_parameters
-from screw_dynamics_ros.nodes.simulation.assembly import INITIAL, description_text
 from screw_dynamics_ros.ros.parameters import Parameters
+
+from ..parameters import closure_parameters
+from ..simulation.assembly import INITIAL, description_text
+from .parameters import GROUPS, TABLEAUS
 
 
 def make_mechanism(parameters: Parameters) -> tuple[SimulatedMechanism, str]:

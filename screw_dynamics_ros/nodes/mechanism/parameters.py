@@ -9,14 +9,10 @@ from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.integration import tableau
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import EXAMPLES
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.groups import SE3, SO3xR3
-from screw_dynamics_ros.nodes.parameters.shared_parameters import PROCESS
-from screw_dynamics_ros.nodes.simulation.parameters import (
-    MAX_REAL_TIME_FACTOR,
-    MAX_TIMEOUT_S,
-    PUBLISH,
-    WALL,
-)
 from screw_dynamics_ros.ros.parameters import Specification
+
+from ..parameters.shared_parameters import PROCESS
+from ..simulation.parameters import MAX_REAL_TIME_FACTOR, MAX_TIMEOUT_S, PUBLISH, WALL
 
 GROUPS = {'auto': 'auto', 'se3': SE3, 'so3_r3': SO3xR3}
 TABLEAUS = {

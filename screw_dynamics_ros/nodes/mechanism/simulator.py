@@ -14,21 +14,18 @@ from sensor_msgs.msg import JointState
 from screw_dynamics_ros.core.errors import DivergenceError, ScrewDynamicsError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.nodes.mechanism.assembly import group_label, make_mechanism
-from screw_dynamics_ros.nodes.mechanism.loads import COMMANDS, WRENCHES, MechanismLoads
-from screw_dynamics_ros.nodes.mechanism.outputs import MechanismOutputs
-from screw_dynamics_ros.nodes.mechanism.parameters import TABLE
-from screw_dynamics_ros.nodes.simulation.parameters import check
-from screw_dynamics_ros.nodes.simulation.simulation_node import (
-    HOUSEKEEPING_PERIOD_S,
-    MAX_CATCHING_UP,
-    SimulationNode,
-)
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.topics import qos
+
+from ..simulation.parameters import check
+from ..simulation.simulation_node import HOUSEKEEPING_PERIOD_S, MAX_CATCHING_UP, SimulationNode
+from .assembly import group_label, make_mechanism
+from .loads import COMMANDS, WRENCHES, MechanismLoads
+from .outputs import MechanismOutputs
+from .parameters import TABLE
 
 
 class MechanismSimulator(SimulationNode):

@@ -14,7 +14,8 @@ import numpy as np
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.mobile import platforms
 from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
-from screw_dynamics_ros.nodes.mobile_base.parameters import DIFFERENTIAL, axis_limits
+
+from .parameters import DIFFERENTIAL, axis_limits
 
 #: Required dimensions of each platform, in addition to wheel_radius.
 DIMENSIONS = {

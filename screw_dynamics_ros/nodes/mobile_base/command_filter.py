@@ -18,7 +18,8 @@ from screw_dynamics_ros.core.mobile.command_limits import TwistLimiter
 from screw_dynamics_ros.core.mobile.twist_filter import admissible_twist
 from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.mobile_base.parameters import axis_limits
+
+from .parameters import axis_limits
 
 CHANGE_TOLERANCE = 1e-9  # rad/s, m/s
 MAX_COMMAND = 1e6  # rad/s, m/s; numbers are still accurate after hours of open loop

@@ -21,14 +21,6 @@ from screw_dynamics_ros.core.mobile.odometry import Odometry, WheelNoise
 from screw_dynamics_ros.core.mobile.wheel_check import TOLERANCE
 from screw_dynamics_ros.core.mobile.wheel_readings import WheelReadings
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.nodes.hosting import statuses
-from screw_dynamics_ros.nodes.hosting.state_input import TOPIC, state_input
-from screw_dynamics_ros.nodes.mobile_base import messages
-from screw_dynamics_ros.nodes.mobile_base.assembly import make_base
-from screw_dynamics_ros.nodes.mobile_base.command_filter import CommandFilter
-from screw_dynamics_ros.nodes.mobile_base.parameters import TABLE
-from screw_dynamics_ros.nodes.mobile_base.pose_outputs import PoseOutputs
-from screw_dynamics_ros.nodes.parameters.state_parameters import policies
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP, Policies
@@ -39,6 +31,15 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.standard_services import serve_trigger
 from screw_dynamics_ros.ros.topics import qos
+
+from ..hosting import statuses
+from ..hosting.state_input import TOPIC, state_input
+from ..parameters.state_parameters import policies
+from . import messages
+from .assembly import make_base
+from .command_filter import CommandFilter
+from .parameters import TABLE
+from .pose_outputs import PoseOutputs
 
 SET_POSE = '~/set_pose'
 COMMANDS, UNSTAMPED = '~/cmd_vel', '~/cmd_vel_unstamped'

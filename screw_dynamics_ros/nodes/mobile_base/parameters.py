@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from screw_dynamics_ros.core.mobile.command_limits import AxisLimits
-from screw_dynamics_ros.nodes.parameters.shared_parameters import PROCESS
-from screw_dynamics_ros.nodes.parameters.state_parameters import AS_MEASURED
 from screw_dynamics_ros.ros.parameters import Specification
+
+from ..parameters.shared_parameters import PROCESS
+from ..parameters.state_parameters import AS_MEASURED
 
 #: Axes of commands in the order of twists (omega, v_x, v_y), and their units.
 AXES = (('angular.z', 'rad'), ('linear.x', 'm'), ('linear.y', 'm'))

@@ -13,11 +13,12 @@ from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core.mobile.followed_path import FollowedPath
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.mobile_base import messages
 from screw_dynamics_ros.ros.messages.templates import vector
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.rate_limit import RateLimit
 from screw_dynamics_ros.ros.topics import qos
+
+from . import messages
 
 
 class PoseOutputs:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.robot.actuated_robot import ActuatedRobot, Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
-from screw_dynamics_ros.nodes.model.closed_loops import RobotWithLoops
-from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
+
+from .closed_loops import RobotWithLoops
+from .scalar_joints import coordinates, scalar_joints
 
 #: The velocities of a floating base: the body twist of the root link.
 BASE_VELOCITIES = 'wx', 'wy', 'wz', 'vx', 'vy', 'vz'

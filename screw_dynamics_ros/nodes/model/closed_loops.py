@@ -20,7 +20,8 @@ from screw_dynamics_ros.core.description.robot_description import RobotDescripti
 from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot, LoopClosures
 from screw_dynamics_ros.core.mechanisms.closures.closed_robot import SINGULARITY_TOLERANCE
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
+
+from .scalar_joints import scalar_joints
 
 #: Largest gap [m, rad] of a closed loop; with redundant sensors the file sets the tolerance.
 GAP_TOLERANCE = 1e-9

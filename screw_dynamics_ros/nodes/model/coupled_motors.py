@@ -10,8 +10,9 @@ import numpy as np
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.motor_coupling import motor_coupling
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.ros.joint_states.completion import Completion
+
+from .scalar_joints import scalar_joints
 
 
 class CoupledMotors(Completion):

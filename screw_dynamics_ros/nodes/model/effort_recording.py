@@ -13,11 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import (
-    ArgumentError,
-    MissingStateError,
-    NotAtRestError,
-)
+from screw_dynamics_ros.core.errors import ArgumentError, MissingStateError, NotAtRestError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
 

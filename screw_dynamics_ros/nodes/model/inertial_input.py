@@ -9,7 +9,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from screw_dynamics_ros.nodes.model.running_model import RunningModel
+from .running_model import RunningModel
 
 
 class InertialInput(ABC):

@@ -22,10 +22,11 @@ from screw_dynamics_ros.core.measurement.estimation.payload_estimation import pa
 from screw_dynamics_ros.core.motion.control.transition import Transition, check_duration
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.inertial_input import InertialInput
-from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.names import shown
 from screw_dynamics_ros.ros.status import Level, Status
+
+from .inertial_input import InertialInput
+from .running_model import RunningModel
 
 _UPPER = np.triu_indices(3)
 

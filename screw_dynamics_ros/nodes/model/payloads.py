@@ -15,10 +15,11 @@ from screw_dynamics_ros.core.motion.control.payload_transitions import (
 )
 from screw_dynamics_ros.core.motion.control.transition import check_duration
 from screw_dynamics_ros.core.motion.trajectory.payload_load import payload_load
-from screw_dynamics_ros.nodes.model.inertial_input import InertialInput
-from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.names import shorten, shown
 from screw_dynamics_ros.ros.status import Level, Status
+
+from .inertial_input import InertialInput
+from .running_model import RunningModel
 
 #: Name of the payload from the parameters.
 PARAMETERS = 'parameters'

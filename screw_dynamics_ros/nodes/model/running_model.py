@@ -19,15 +19,13 @@ from screw_dynamics_ros.core.robot.actuated_robot import elements
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import INERTIA_CHANGES, Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.actuated import actuated
-from screw_dynamics_ros.nodes.model.closed_loops import (
-    LoopCompletion,
-    RobotWithLoops,
-)
-from screw_dynamics_ros.nodes.model.coupled_motors import CoupledMotors
-from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, coordinates, scalar_joints
 from screw_dynamics_ros.ros.joint_states.completion import Completion
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+
+from .actuated import actuated
+from .closed_loops import LoopCompletion, RobotWithLoops
+from .coupled_motors import CoupledMotors
+from .scalar_joints import ScalarJoints, coordinates, scalar_joints
 
 
 class RunningModel(ScalarJoints):

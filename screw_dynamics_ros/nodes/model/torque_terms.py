@@ -31,10 +31,11 @@ from screw_dynamics_ros.core.measurement.reference_torques import (
 from screw_dynamics_ros.core.robot.actuated_robot import REST, Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.actuated import actuated
-from screw_dynamics_ros.nodes.model.running_model import of_joints
-from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
+
+from .actuated import actuated
+from .running_model import of_joints
+from .scalar_joints import coordinates, scalar_joints
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from visualization_msgs.msg import MarkerArray
 
 from screw_dynamics_ros.core.lie.screws import Screw
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnTopic, Source
 from screw_dynamics_ros.ros.messages.markers import (
     Markers,
     MarkerShape,
@@ -26,6 +25,8 @@ from screw_dynamics_ros.ros.messages.markers import (
 from screw_dynamics_ros.ros.parameters import Specification
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+from ..hosting.drawing import DrawingProcess, DrawnTopic, Source
 
 TABLE = (
     Specification(

@@ -13,10 +13,11 @@ from screw_dynamics_ros.core.mechanisms.parallel.example_mechanisms import stewa
 from screw_dynamics_ros.core.mechanisms.parallel.mechanism import Mechanism
 from screw_dynamics_ros.core.mechanisms.parallel.mechanism_description import mechanism_of
 from screw_dynamics_ros.core.mechanisms.parallel.parallel_robot import ParallelRobot
-from screw_dynamics_ros.nodes.parameters.shared_parameters import PROCESS
-from screw_dynamics_ros.nodes.parameters.state_parameters import AS_MEASURED
 from screw_dynamics_ros.ros.parameters import Parameters, Specification, Value
 from screw_dynamics_ros.ros.yaml_text import read_yaml_file
+
+from ..parameters.shared_parameters import PROCESS
+from ..parameters.state_parameters import AS_MEASURED
 
 ROBOT = (
     Specification(

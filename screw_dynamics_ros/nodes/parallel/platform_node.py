@@ -15,11 +15,6 @@ from rclpy.node import Node
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.mechanisms.parallel.pose_tracking import PoseTracker
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting import statuses
-from screw_dynamics_ros.nodes.hosting.state_input import TOPIC, state_input
-from screw_dynamics_ros.nodes.parallel.outputs import MotorState, ParallelOutputs
-from screw_dynamics_ros.nodes.parallel.parameters import TABLE, check, make_robot
-from screw_dynamics_ros.nodes.parameters.state_parameters import policies
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
@@ -29,6 +24,12 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.standard_services import serve_trigger
 from screw_dynamics_ros.ros.topics import qos
+
+from ..hosting import statuses
+from ..hosting.state_input import TOPIC, state_input
+from ..parameters.state_parameters import policies
+from .outputs import MotorState, ParallelOutputs
+from .parameters import TABLE, check, make_robot
 
 WRENCH = '~/external_wrench'
 HOUSEKEEPING_PERIOD_S = 0.1

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.nodes.parameters.gravity_parameters import PARAMETER
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
+
+from .gravity_parameters import PARAMETER
 
 FIXED, ODOMETRY, TF, IMU = SOURCES = ('fixed', 'odometry', 'tf', 'imu')
 STOP, HOLD = ACTIONS = ('stop', 'hold')

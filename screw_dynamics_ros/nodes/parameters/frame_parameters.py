@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from screw_dynamics_ros.core import Robot, UnknownNameError
-from screw_dynamics_ros.nodes.model.running_model import leaf_links
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.names import shorten, topic_tokens
 from screw_dynamics_ros.ros.parameters import Specification
+
+from ..model.running_model import leaf_links
 
 
 def specification(what: str) -> Specification:

@@ -19,9 +19,10 @@ from screw_dynamics_ros.core.description.drives import NO_DRIVE, drive_of, drive
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.parameters.per_joint import EFFORTS, effort_calibration
 from screw_dynamics_ros.ros.drivers import FACTS, presets
 from screw_dynamics_ros.ros.parameter_files import read_parameters
+
+from .per_joint import EFFORTS, effort_calibration
 
 JOINTS, PREFIX = 'drive_joints', 'drives.'
 #: Parameters of efforts, with their defaults.

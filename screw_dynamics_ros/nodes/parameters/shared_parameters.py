@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
-from screw_dynamics_ros.nodes.parameters import (
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.process.executor import EXECUTORS
+
+from . import (
     base_parameters,
     closure_parameters,
     drive_parameters,
@@ -16,8 +19,6 @@ from screw_dynamics_ros.nodes.parameters import (
     payload_parameters,
     state_parameters,
 )
-from screw_dynamics_ros.ros.parameters import Parameters, Specification
-from screw_dynamics_ros.ros.process.executor import EXECUTORS
 
 ROBOT_DESCRIPTION = Specification(
     'robot_description',

@@ -28,10 +28,11 @@ from screw_dynamics_ros.core.measurement.identification.robot_calibration import
 )
 from screw_dynamics_ros.core.measurement.identification.validation import objection, validated
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.services.requests import ServiceModel
 from screw_dynamics_ros.ros.description import urdf_text
 from screw_dynamics_ros.ros.joint_states.requested_state import JointState, read_requested_state
 from screw_dynamics_ros.ros.messages.conversions import matrix, pose
+
+from .requests import ServiceModel
 
 REMEDY = (
     'no description is returned. Measure more poses, or estimate fewer parameters (estimate, '

@@ -31,8 +31,9 @@ from screw_dynamics_ros.core.description import RobotDescription
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, ErrorCode, UnknownNameError
-from screw_dynamics_ros.nodes.services.requests import ServiceModel
 from screw_dynamics_ros.ros.names import shorten, shown
+
+from .requests import ServiceModel
 
 MAX_STATES = 1000
 

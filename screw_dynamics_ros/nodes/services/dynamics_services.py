@@ -31,21 +31,17 @@ from screw_dynamics_ros.core.motion.trajectory.payload_capacity import (
 )
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.nodes.model.actuated import actuated
-from screw_dynamics_ros.nodes.model.scalar_joints import coordinates
-from screw_dynamics_ros.nodes.services.comparison_service import compare_model
-from screw_dynamics_ros.nodes.services.requests import (
-    RequestedState,
-    ServiceHost,
-    ServiceModel,
-    finite,
-)
 from screw_dynamics_ros.ros.messages.trajectories import (
     JointTrajectory,
     read_trajectory,
     set_duration,
 )
 from screw_dynamics_ros.ros.names import shorten
+
+from ..model.actuated import actuated
+from ..model.scalar_joints import coordinates
+from .comparison_service import compare_model
+from .requests import RequestedState, ServiceHost, ServiceModel, finite
 
 DERIVED = {'v': 'velocities', 'a': 'accelerations'}
 

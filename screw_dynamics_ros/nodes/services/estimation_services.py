@@ -17,21 +17,17 @@ from rclpy.node import Node
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.errors import NotAtRestError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.effort_recording import EffortRecording
-from screw_dynamics_ros.nodes.model.payloads import PARAMETERS
-from screw_dynamics_ros.nodes.services import payload_estimates
-from screw_dynamics_ros.nodes.services.payload_services import (
-    DEFAULT,
-    PayloadServices,
-    how,
-    seconds,
-)
-from screw_dynamics_ros.nodes.services.requests import RequestContext
 from screw_dynamics_ros.ros.immediate_services import ImmediateServices
 from screw_dynamics_ros.ros.messages.conversions import time_message
 from screw_dynamics_ros.ros.messages.inertias import read_inertia
 from screw_dynamics_ros.ros.services import Answer, Services
 from screw_dynamics_ros.ros.status import Status
+
+from ..model.effort_recording import EffortRecording
+from ..model.payloads import PARAMETERS
+from . import payload_estimates
+from .payload_services import DEFAULT, PayloadServices, how, seconds
+from .requests import RequestContext
 
 TOOL = 'tool'  # default name of a tool
 

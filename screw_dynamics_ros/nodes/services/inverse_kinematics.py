@@ -25,13 +25,10 @@ from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.arms.inverse.position import InverseKinematicsResult
 from screw_dynamics_ros.core.errors import ErrorCode, NotFiniteError, UnsupportedRobotError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.services.requests import (
-    RequestedState,
-    ServiceModel,
-    finite,
-)
 from screw_dynamics_ros.ros.messages.conversions import matrix
 from screw_dynamics_ros.ros.names import shorten, shown
+
+from .requests import RequestedState, ServiceModel, finite
 
 DEFAULT_TOLERANCE = 1e-9  # angle [rad] and distance [m] in one norm
 DEFAULT_TIMEOUT, MAX_TIMEOUT = 1.0, 60.0  # s

@@ -19,22 +19,15 @@ from screw_dynamics_ros.core import FusedKernel, Robot
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.actuated import actuated
-from screw_dynamics_ros.nodes.services.calibration_service import calibrate
-from screw_dynamics_ros.nodes.services.inverse_kinematics import inverse_kinematics
-from screw_dynamics_ros.nodes.services.requests import (
-    ServiceHost,
-    ServiceModel,
-    finite,
-)
-from screw_dynamics_ros.nodes.services.twist_filter import filter_twist
 from screw_dynamics_ros.ros.messages import templates
-from screw_dynamics_ros.ros.messages.conversions import (
-    pose,
-    swap_linear_angular,
-    time_message,
-)
+from screw_dynamics_ros.ros.messages.conversions import pose, swap_linear_angular, time_message
 from screw_dynamics_ros.ros.names import twist_frame
+
+from ..model.actuated import actuated
+from .calibration_service import calibrate
+from .inverse_kinematics import inverse_kinematics
+from .requests import ServiceHost, ServiceModel, finite
+from .twist_filter import filter_twist
 
 DEFAULT_REPRESENTATION = 'hybrid'
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from screw_dynamics_ros.nodes.model.link_inertias import LinkInertias
-from screw_dynamics_ros.nodes.services.payload_services import PayloadServices, how, seconds
 from screw_dynamics_ros.ros.immediate_services import ImmediateServices
 from screw_dynamics_ros.ros.messages.inertias import read_inertia
+
+from ..model.link_inertias import LinkInertias
+from .payload_services import PayloadServices, how, seconds
 
 
 class LinkInertiaService:

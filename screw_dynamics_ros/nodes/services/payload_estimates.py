@@ -22,13 +22,14 @@ from screw_dynamics_ros.core.measurement.identification.intervals import between
 from screw_dynamics_ros.core.motion.control.payload_transitions import mixture
 from screw_dynamics_ros.core.motion.control.tool_body import tool_body
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.effort_recording import RecordedMotion
-from screw_dynamics_ros.nodes.services.payload_services import DEFAULT
-from screw_dynamics_ros.nodes.services.requests import RequestContext, service_model
 from screw_dynamics_ros.ros.description import urdf_text
 from screw_dynamics_ros.ros.messages import conversions
 from screw_dynamics_ros.ros.messages.inertias import write_inertia
 from screw_dynamics_ros.ros.names import shorten
+
+from ..model.effort_recording import RecordedMotion
+from .payload_services import DEFAULT
+from .requests import RequestContext, service_model
 
 
 def estimate(

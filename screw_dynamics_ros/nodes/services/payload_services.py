@@ -22,13 +22,14 @@ from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.motion.control.transition import check_duration
 from screw_dynamics_ros.core.motion.trajectory.payload_load import check_payload
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.payloads import PARAMETERS, Payloads, check_name
-from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.immediate_services import ImmediateServices
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.requested_state import latest
 from screw_dynamics_ros.ros.messages.inertias import read_inertia
 from screw_dynamics_ros.ros.names import shorten, shown
+
+from ..model.payloads import PARAMETERS, Payloads, check_name
+from ..model.running_model import RunningModel
 
 DEFAULT = 'payload'  # default name of a payload
 

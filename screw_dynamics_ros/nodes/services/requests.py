@@ -24,11 +24,12 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import NotFiniteError, UnsupportedRobotError
 from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.closed_loops import RobotWithLoops
-from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.ros.joint_states.requested_state import JointState, read_requested_state
 from screw_dynamics_ros.ros.messages.conversions import time_message
 from screw_dynamics_ros.ros.names import shorten
+
+from ..model.closed_loops import RobotWithLoops
+from ..model.scalar_joints import ScalarJoints
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,14 +24,12 @@ from screw_dynamics_ros.core.constraints.contact_models import Constraint
 from screw_dynamics_ros.core.errors import NotFiniteError, UnsupportedRobotError
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.actuated import actuated
-from screw_dynamics_ros.nodes.services.requests import (
-    ServiceModel,
-    finite,
-)
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import shorten
+
+from ..model.actuated import actuated
+from .requests import ServiceModel, finite
 
 MIN_METRIC_LENGTH, MAX_METRIC_LENGTH = 1e-3, 1e3  # m, for the metric of twists
 

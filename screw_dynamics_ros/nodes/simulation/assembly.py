@@ -10,27 +10,23 @@ from pathlib import Path
 import numpy as np
 from rclpy.node import Node
 
-from screw_dynamics_ros.core import (
-    ArgumentError,
-    DescriptionError,
-    Robot,
-    files,
-)
+from screw_dynamics_ros.core import ArgumentError, DescriptionError, Robot, files
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.simulation import SimulatedRobot
 from screw_dynamics_ros.core.simulation.joint_servo import JointServo
 from screw_dynamics_ros.core.simulation.reference_motion import ReferenceMotion
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_joints
-from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
-from screw_dynamics_ros.nodes.parameters.per_joint import PerJoint
-from screw_dynamics_ros.nodes.simulation.joint_targets import JointTargets
-from screw_dynamics_ros.nodes.simulation.motors import Motors
-from screw_dynamics_ros.nodes.simulation.world_parameters import read_world
 from screw_dynamics_ros.ros.description import MAX_DESCRIPTION_LENGTH, urdf_text
 from screw_dynamics_ros.ros.description_file import as_urdf
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.share import share_folder
+
+from ..model.scalar_joints import ScalarJoints, scalar_joints
+from ..parameters.drive_parameters import DriveParameters
+from ..parameters.per_joint import PerJoint
+from .joint_targets import JointTargets
+from .motors import Motors
+from .world_parameters import read_world
 
 INITIAL = PerJoint('initial_joints', ('initial_positions',), may_be_empty=False, may_repeat=True)
 NORM_TOLERANCE = 1e-3  # of the norm of a quaternion written by hand

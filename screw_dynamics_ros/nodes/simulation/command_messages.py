@@ -15,16 +15,10 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.nodes.simulation.joint_targets import (
-    EFFORT,
-    INTERFACES,
-    POSITION,
-    VELOCITY,
-    Command,
-    Trajectory,
-)
 from screw_dynamics_ros.ros.messages.trajectories import read_trajectory
 from screw_dynamics_ros.ros.names import check_joint_names, shorten, shown
+
+from .joint_targets import EFFORT, INTERFACES, POSITION, VELOCITY, Command, Trajectory
 
 
 def read_numbers(message: Any, joints: Sequence[str], interface: str) -> Command:

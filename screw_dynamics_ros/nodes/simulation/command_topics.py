@@ -16,31 +16,19 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from screw_dynamics_ros.core.description.ros2_control import (
-    HardwareComponent,
-    read_ros2_control,
-)
+from screw_dynamics_ros.core.description.ros2_control import HardwareComponent, read_ros2_control
 from screw_dynamics_ros.core.errors import DescriptionError, ScrewDynamicsError
-from screw_dynamics_ros.nodes.simulation.command_messages import (
-    read_joint_commands,
-    read_numbers,
-    read_path,
-    read_state,
-)
-from screw_dynamics_ros.nodes.simulation.joint_targets import (
-    EFFORT,
-    POSITION,
-    VELOCITY,
-    JointTargets,
-)
-from screw_dynamics_ros.nodes.simulation.plant import Plant
-from screw_dynamics_ros.nodes.simulation.simulation_time import SimulationTime
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.messages.trajectories import stamp_of
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.status import Level, Status
 from screw_dynamics_ros.ros.topics import qos
+
+from .command_messages import read_joint_commands, read_numbers, read_path, read_state
+from .joint_targets import EFFORT, POSITION, VELOCITY, JointTargets
+from .plant import Plant
+from .simulation_time import SimulationTime
 
 COMMANDS = {
     '~/effort_commands': EFFORT,

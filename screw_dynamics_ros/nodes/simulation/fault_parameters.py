@@ -12,11 +12,7 @@ from typing import Any
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from screw_dynamics_ros.core.simulation.joint_sensor import (
-    QUANTITIES,
-    JointSensor,
-    SensorFaults,
-)
+from screw_dynamics_ros.core.simulation.joint_sensor import QUANTITIES, JointSensor, SensorFaults
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.status import Level, Status
 

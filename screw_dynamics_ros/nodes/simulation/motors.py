@@ -13,13 +13,9 @@ from screw_dynamics_ros.core.simulation.joint_servo import JointServo
 from screw_dynamics_ros.core.simulation.reference_motion import ReferenceMotion
 from screw_dynamics_ros.core.simulation.servo_reference import ServoReference
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
-from screw_dynamics_ros.nodes.simulation.joint_targets import (
-    EFFORT,
-    POSITION,
-    JointTargets,
-    Wanted,
-)
+
+from ..model.scalar_joints import ScalarJoints
+from .joint_targets import EFFORT, POSITION, JointTargets, Wanted
 
 #: Returns a slow motion that starts at given positions (n,).
 MakeReference = Callable[[Array], ReferenceMotion]

@@ -17,13 +17,14 @@ from tf2_msgs.msg import TFMessage
 from screw_dynamics_ros.core.kinematics.joint_poses import FreeCoordinates
 from screw_dynamics_ros.core.simulation.joint_sensor import JointSensor
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.coupled_motors import CoupledMotors
-from screw_dynamics_ros.nodes.simulation.plant import Plant, Timeouts
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import topic_tokens
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+from ..model.coupled_motors import CoupledMotors
+from .plant import Plant, Timeouts
 
 TRUTH = '~/ground_truth'
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.simulation import INTEGRATORS
-from screw_dynamics_ros.nodes.parameters import drive_parameters
-from screw_dynamics_ros.nodes.parameters.shared_parameters import PROCESS
 from screw_dynamics_ros.ros.parameters import Specification, Value
+
+from ..parameters import drive_parameters
+from ..parameters.shared_parameters import PROCESS
 
 #: Integrators for fixed and floating bases.
 SIMULATOR_INTEGRATORS = tuple(name for name in INTEGRATORS if name != 'momentum_preserving')

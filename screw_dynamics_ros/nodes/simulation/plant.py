@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from screw_dynamics_ros.core.simulation import SimulatedRobot
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
-from screw_dynamics_ros.nodes.simulation.motors import Motors
-from screw_dynamics_ros.nodes.simulation.pushes import AppliedWrenches
+
+from ..model.scalar_joints import ScalarJoints
+from .motors import Motors
+from .pushes import AppliedWrenches
 
 
 @dataclass(frozen=True)

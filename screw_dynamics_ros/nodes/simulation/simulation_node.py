@@ -10,11 +10,6 @@ from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 
-from screw_dynamics_ros.nodes.hosting import statuses
-from screw_dynamics_ros.nodes.simulation.parameters import WALL
-from screw_dynamics_ros.nodes.simulation.run_state import RunState
-from screw_dynamics_ros.nodes.simulation.simulation_time import SimulationTime, TickSchedule
-from screw_dynamics_ros.nodes.simulation.time_control import TimeControl
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.cdr import stamp_of_clock
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -23,6 +18,12 @@ from screw_dynamics_ros.ros.status import Status
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+from ..hosting import statuses
+from .parameters import WALL
+from .run_state import RunState
+from .simulation_time import SimulationTime, TickSchedule
+from .time_control import TimeControl
 
 MAX_LAG = 0.25  # s; a simulation with a larger lag skips time
 MAX_CATCHING_UP = 0.02  # s; then other callbacks run

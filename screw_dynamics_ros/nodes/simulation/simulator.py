@@ -12,32 +12,24 @@ from rclpy.node import Node
 from screw_dynamics_ros.core.errors import DivergenceError
 from screw_dynamics_ros.core.simulation.joint_sensor import JointSensor
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
-from screw_dynamics_ros.nodes.simulation import parameters, world_parameters
-from screw_dynamics_ros.nodes.simulation.assembly import (
-    description_text,
-    make_motors,
-    make_robot,
-    make_simulated,
-)
-from screw_dynamics_ros.nodes.simulation.command_topics import CommandTopics
-from screw_dynamics_ros.nodes.simulation.fault_parameters import FaultParameters
-from screw_dynamics_ros.nodes.simulation.outputs import StateOutputs
-from screw_dynamics_ros.nodes.simulation.parameters import LOCK_STEP
-from screw_dynamics_ros.nodes.simulation.plant import Plant, Timeouts
-from screw_dynamics_ros.nodes.simulation.pushes import AppliedWrenches
-from screw_dynamics_ros.nodes.simulation.simulation_node import (
-    HOUSEKEEPING_PERIOD_S,
-    MAX_CATCHING_UP,
-    SimulationNode,
-)
-from screw_dynamics_ros.nodes.simulation.status import SimulationReport
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
 from screw_dynamics_ros.ros.parameters import Parameters, Value
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.scheduling import use_real_time
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.standard_services import serve_switch, serve_trigger
+
+from ..model.scalar_joints import ScalarJoints
+from . import parameters, world_parameters
+from .assembly import description_text, make_motors, make_robot, make_simulated
+from .command_topics import CommandTopics
+from .fault_parameters import FaultParameters
+from .outputs import StateOutputs
+from .parameters import LOCK_STEP
+from .plant import Plant, Timeouts
+from .pushes import AppliedWrenches
+from .simulation_node import HOUSEKEEPING_PERIOD_S, MAX_CATCHING_UP, SimulationNode
+from .status import SimulationReport
 
 TABLE = (
     *parameters.ROBOT,

@@ -8,11 +8,12 @@ from __future__ import annotations
 import time
 
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.nodes.simulation.joint_targets import JointTargets
-from screw_dynamics_ros.nodes.simulation.plant import Plant, Timeouts
-from screw_dynamics_ros.nodes.simulation.run_state import RunState
-from screw_dynamics_ros.nodes.simulation.simulation_time import SimulationTime
 from screw_dynamics_ros.ros.status import Level, Status
+
+from .joint_targets import JointTargets
+from .plant import Plant, Timeouts
+from .run_state import RunState
+from .simulation_time import SimulationTime
 
 
 class SimulationReport:

@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable
 
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.nodes.simulation.run_state import RunState
-from screw_dynamics_ros.nodes.simulation.simulation_time import SimulationTime, TickSchedule
+
+from .run_state import RunState
+from .simulation_time import SimulationTime, TickSchedule
 
 
 class TimeControl:

@@ -26,15 +26,6 @@ from screw_dynamics_ros.core.motion.trajectory.feedforward_efforts import held_a
 from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
 from screw_dynamics_ros.core.motion.trajectory.motion import Motion
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.nodes.model.actuated import actuated
-from screw_dynamics_ros.nodes.model.scalar_joints import coordinates
-from screw_dynamics_ros.nodes.services.dynamics_services import resting_configuration
-from screw_dynamics_ros.nodes.services.requests import (
-    RequestContext,
-    ServiceModel,
-    robot_of,
-    service_model,
-)
 from screw_dynamics_ros.ros.messages.trajectories import (
     MAX_DURATION_S,
     JointTrajectory,
@@ -45,6 +36,11 @@ from screw_dynamics_ros.ros.messages.trajectories import (
     trajectory_points,
 )
 from screw_dynamics_ros.ros.names import printable, shown
+
+from ..model.actuated import actuated
+from ..model.scalar_joints import coordinates
+from ..services.dynamics_services import resting_configuration
+from ..services.requests import RequestContext, ServiceModel, robot_of, service_model
 
 #: Error codes of control_msgs/action/FollowJointTrajectory.
 SUCCESSFUL, INVALID_GOAL, INVALID_JOINTS, OLD_HEADER_TIMESTAMP = 0, -1, -2, -3

@@ -31,9 +31,10 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.node import Node
 from rclpy.task import Future
 
-from screw_dynamics_ros.nodes.trajectory.goal_preparation import INVALID_GOAL, SUCCESSFUL
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.timers import every
+
+from .goal_preparation import INVALID_GOAL, SUCCESSFUL
 
 POLL_PERIOD_S = 0.05  # between checks of the action server of the controller
 

@@ -16,19 +16,6 @@ from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message, serialize_message
 
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
-from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.node_process import Process
-from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan, Stage
-from screw_dynamics_ros.nodes.services.requests import pickled
-from screw_dynamics_ros.nodes.trajectory.goal_preparation import (
-    INVALID_GOAL,
-    MAX_GIVEN_POINTS,
-    PreparedGoal,
-    Settings,
-    prepare,
-    warm_up,
-)
-from screw_dynamics_ros.nodes.trajectory.parameters import TABLE
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.messages.cdr import stamp_of_clock
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -38,8 +25,22 @@ from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.process.worker import FunctionError, Worker, WorkerError
 from screw_dynamics_ros.ros.topics.channel import Channel
 
+from ..hosting.host import ModelHost
+from ..hosting.node_process import Process
+from ..hosting.output_group import Adopted, Plan, Stage
+from ..services.requests import pickled
+from .goal_preparation import (
+    INVALID_GOAL,
+    MAX_GIVEN_POINTS,
+    PreparedGoal,
+    Settings,
+    prepare,
+    warm_up,
+)
+from .parameters import TABLE
+
 if TYPE_CHECKING:
-    from screw_dynamics_ros.nodes.trajectory.goal_relay import GoalRelay
+    from .goal_relay import GoalRelay
 
 try:
     from control_msgs.action import FollowJointTrajectory
@@ -91,7 +92,7 @@ class TrajectoryProxy:
         self.relay: GoalRelay | None = None
         if FollowJointTrajectory is None:
             return
-        from screw_dynamics_ros.nodes.trajectory.goal_relay import GoalRelay
+        from .goal_relay import GoalRelay
 
         self._actions = Node(
             f'_{node.get_name()}_actions',

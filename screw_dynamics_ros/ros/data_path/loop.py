@@ -26,7 +26,14 @@ from screw_dynamics_ros.core.compile.typed.memory import (
     write_u32,
 )
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.data_path.records import (
+
+from ..joint_states.policies import NEVER_STAMP
+from ..messages.cdr import STAMP_OFFSET, stamp_of_clock
+from ..process.rate_limit import is_due, use
+from ..topics import channel_record as c
+from ..topics.taken_message import ID_PLACE
+from ..topics.transport import delay_of, gap_before
+from .records import (
     DECLINED,
     Copy,
     LoopRecord,
@@ -36,12 +43,6 @@ from screw_dynamics_ros.ros.data_path.records import (
     count_message,
     count_served,
 )
-from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
-from screw_dynamics_ros.ros.messages.cdr import STAMP_OFFSET, stamp_of_clock
-from screw_dynamics_ros.ros.process.rate_limit import is_due, use
-from screw_dynamics_ros.ros.topics import channel_record as c
-from screw_dynamics_ros.ros.topics.taken_message import ID_PLACE
-from screw_dynamics_ros.ros.topics.transport import delay_of, gap_before
 
 REALTIME, MONOTONIC = 0, 1  # clocks of Linux
 ID_WORD = ID_PLACE // 8  # of the info: identifier of the publisher

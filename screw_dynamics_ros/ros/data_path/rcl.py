@@ -20,16 +20,10 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core.compile.typed.external import External, address_of
 from screw_dynamics_ros.core.compile.typed.library import TypedLibrary, compiled
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.ros.data_path import loop
-from screw_dynamics_ros.ros.data_path.records import LoopRecord, MessageBuffer
-from screw_dynamics_ros.ros.topics.taken_message import (
-    ID_PLACE,
-    ID_SIZE,
-    OK,
-    STRUCT,
-    Allocator,
-    HandleInUse,
-)
+
+from ..topics.taken_message import ID_PLACE, ID_SIZE, OK, STRUCT, Allocator, HandleInUse
+from . import loop
+from .records import LoopRecord, MessageBuffer
 
 MAX_CLOCK_STEP = 10_000_000_000  # ns between the arrival of a message and now
 INITIAL_CAPACITY = 65536  # bytes of the message buffer

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from screw_dynamics_ros.core.compile.typed.functions import Bytes, Floats, Ints, typed
 from screw_dynamics_ros.core.compile.typed.records import Opaque, Record
-from screw_dynamics_ros.ros.joint_states.stamped_messages import StampedMessages
-from screw_dynamics_ros.ros.topics.channel_record import ChannelRecord
-from screw_dynamics_ros.ros.topics.transport import SequenceGaps, TransportDelay
+
+from ..joint_states.stamped_messages import StampedMessages
+from ..topics.channel_record import ChannelRecord
+from ..topics.transport import SequenceGaps, TransportDelay
 
 DECLINED, TAKEN = range(2)
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.joint_states.policies import Reason
+
+from .policies import Reason
 
 
 class JointStateLayout(NamedTuple):

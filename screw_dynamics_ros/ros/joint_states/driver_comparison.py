@@ -13,7 +13,7 @@ import math
 from collections import deque
 from collections.abc import Collection
 
-from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
+from .contents import JointStateMessage
 
 MIN_STEP = 0.05  # rad, m; smaller differences are delays of a publisher while the robot moves
 MAX_REST = 0.25  # of the step, between the position before it and the one after it

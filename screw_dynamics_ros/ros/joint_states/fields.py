@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
-from screw_dynamics_ros.ros.joint_states.name_map import NameMap
-from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP, Policies, Reason
+
+from .contents import JointStateMessage
+from .name_map import NameMap
+from .policies import NEVER_STAMP, Policies, Reason
 
 MAX_SPEED = 100.0  # rad/s, of joints whose limit is higher or unknown
 SPEED_MARGIN = 2.0  # by which joints may exceed their velocity limit

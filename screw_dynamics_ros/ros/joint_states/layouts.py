@@ -11,9 +11,10 @@ from itertools import pairwise
 import numpy as np
 
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout, JointStateMessage
-from screw_dynamics_ros.ros.joint_states.policies import Reason
-from screw_dynamics_ros.ros.messages.cdr import PLAIN, STAMP_FORMAT, STAMP_OFFSET, align
+
+from ..messages.cdr import PLAIN, STAMP_FORMAT, STAMP_OFFSET, align
+from .contents import JointStateLayout, JointStateMessage
+from .policies import Reason
 
 MAX_NAMES = 1000  # of a message that is read
 LITTLE_ENDIAN = b'\0\1'  # kind of encapsulation: CDR, little endian

@@ -22,13 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.joint_states.completion import Completion
-from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout, JointStateMessage
-from screw_dynamics_ros.ros.joint_states.fields import Effort, Position, Velocity, measured
-from screw_dynamics_ros.ros.joint_states.name_map import NameMap, NameMaps, listed
-from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP, Policies, Reason
-from screw_dynamics_ros.ros.joint_states.reported_states import ReportedStates
-from screw_dynamics_ros.ros.joint_states.stamped_messages import StampedMessages
+
+from .completion import Completion
+from .contents import JointStateLayout, JointStateMessage
+from .fields import Effort, Position, Velocity, measured
+from .name_map import NameMap, NameMaps, listed
+from .policies import NEVER_STAMP, Policies, Reason
+from .reported_states import ReportedStates
+from .stamped_messages import StampedMessages
 
 
 @dataclass(frozen=True, eq=False)

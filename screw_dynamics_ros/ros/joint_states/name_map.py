@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
-from screw_dynamics_ros.ros.joint_states.policies import Reason
-from screw_dynamics_ros.ros.names import shorten
+from ..names import shorten
+from .contents import JointStateLayout
+from .policies import Reason
 
 CACHED_LAYOUTS = 16
 

@@ -14,15 +14,11 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
-from screw_dynamics_ros.ros.joint_states.layouts import (
-    MAX_NAMES,
-    Layout,
-    find_layout,
-    invalid_stamp,
-)
-from screw_dynamics_ros.ros.joint_states.policies import Reason
-from screw_dynamics_ros.ros.messages.cdr import PLAIN, STAMP_OFFSET, align
+
+from ..messages.cdr import PLAIN, STAMP_OFFSET, align
+from .contents import JointStateMessage
+from .layouts import MAX_NAMES, Layout, find_layout, invalid_stamp
+from .policies import Reason
 
 MAX_LAYOUTS = 8  # kept
 MAX_BYTES = 2**18  # of a message that is read

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
+
+from .policies import NEVER_STAMP
 
 BLOCK_NS = 2 * NANOSECONDS  # between the first and the last stamp of a block
 MAX_STATES = 4096  # of a block

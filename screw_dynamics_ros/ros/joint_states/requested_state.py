@@ -14,9 +14,10 @@ import numpy as np
 
 from screw_dynamics_ros.core.errors import ArgumentError, MissingStateError, NotFiniteError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.names import check_joint_names, shorten
-from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
+
+from ..names import check_joint_names, shorten
+from ..process.state_lock import STATE_LOCK
+from .mapper import JointStateMapper
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from screw_dynamics_ros.ros.joint_states.layouts import COUNT, LITTLE_ENDIAN, located
-from screw_dynamics_ros.ros.messages.cdr import STAMP_OFFSET, align
+from ..messages.cdr import STAMP_OFFSET, align
+from .layouts import COUNT, LITTLE_ENDIAN, located
 
 #: A header without stamp and frame.
 NO_HEADER = LITTLE_ENDIAN + bytes(10) + COUNT.pack(1) + b'\0'

@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable
 
 from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP, Occurrences, Policies, Reason
-from screw_dynamics_ros.ros.messages.cdr import MAX_STAMP, MIN_STAMP
+
+from ..messages.cdr import MAX_STAMP, MIN_STAMP
+from .policies import NEVER_STAMP, Occurrences, Policies, Reason
 
 
 class StampedMessages(Record):

@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import ArgumentError, NotFiniteError
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.messages.cdr import MAX_STAMP, MIN_STAMP
-from screw_dynamics_ros.ros.messages.transformations import (
-    quaternion_from_matrix,
-    quaternion_matrix,
-)
+
+from .cdr import MAX_STAMP, MIN_STAMP
+from .transformations import quaternion_from_matrix, quaternion_matrix
 
 #: Largest deviation of the norm of a quaternion in a message that is attributed to rounding.
 NORM_TOLERANCE = 1e-2

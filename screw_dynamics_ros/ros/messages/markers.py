@@ -17,8 +17,9 @@ from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
 
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.messages.serialized import Template
-from screw_dynamics_ros.ros.messages.templates import vector
+
+from .serialized import Template
+from .templates import vector
 
 COUNTS = {'arrow': 6, 'line': 6, 'ellipsoid': 10}
 MIN_THICKNESS = 1e-3  # m; flat ellipsoids are drawn as thick as this

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.names import check_joint_names
+
+from ..names import check_joint_names
 
 Limits = tuple[float, float, float]
 

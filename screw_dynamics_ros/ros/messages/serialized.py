@@ -22,14 +22,8 @@ from rclpy.serialization import deserialize_message, serialize_message
 from screw_dynamics_ros.core.compile.typed.external import address_of
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.messages.cdr import (
-    STAMP_FORMAT,
-    STAMP_OFFSET,
-    find_all,
-    number_offsets,
-    packed,
-    runs,
-)
+
+from .cdr import STAMP_FORMAT, STAMP_OFFSET, find_all, number_offsets, packed, runs
 
 MAX_LEFT = 16  # unused bytes at the end of a serialized message
 

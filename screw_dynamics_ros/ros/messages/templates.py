@@ -30,7 +30,8 @@ from std_msgs.msg import Float64MultiArray, Header, MultiArrayDimension, MultiAr
 from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core.lie.screws import TWIST_ROWS, WRENCH_ROWS
-from screw_dynamics_ros.ros.messages.serialized import Contents, Template
+
+from .serialized import Contents, Template
 
 P = ParamSpec('P')
 MAX_TEMPLATES = 128  # cached templates of each kind

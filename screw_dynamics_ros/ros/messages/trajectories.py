@@ -16,7 +16,8 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from screw_dynamics_ros.core.errors import ArgumentError, NotFiniteError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.names import check_joint_names
+
+from ..names import check_joint_names
 
 MAX_NUMBER = 1e12  # rad, m, and per s and s^2, of points: larger ones overflow on the way
 MAX_DURATION_S = 2**31 - 1  # s, of builtin_interfaces/Duration

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from rclpy.node import Node
 
-from screw_dynamics_ros.ros.process.timers import every
+from .timers import every
 
 IDLE_TIME_S = 0.05  # without a joint state, after which timers run at once
 MIN_SPACING_S = 0.01  # between two callbacks while joint states arrive

@@ -23,11 +23,12 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.ros.compatibility import events_executor
-from screw_dynamics_ros.ros.process.faults import FAULTS
-from screw_dynamics_ros.ros.process.middleware import use_profiles
-from screw_dynamics_ros.ros.process.start_parameters import check_arguments, reason
-from screw_dynamics_ros.ros.process.worker import Worker
+
+from ..compatibility import events_executor
+from .faults import FAULTS
+from .middleware import use_profiles
+from .start_parameters import check_arguments, reason
+from .worker import Worker
 
 EXECUTORS = ('auto', 'events', 'single')
 

@@ -20,8 +20,8 @@ from typing import Any
 
 from rclpy.logging import get_logger
 
-from screw_dynamics_ros.ros.names import printable
-from screw_dynamics_ros.ros.status import Level, Status
+from ..names import printable
+from ..status import Level, Status
 
 FAULT_HOLD_S = 10.0  # time for which a fault is reported on /diagnostics
 MAX_KINDS = 20  # kinds of faults that are counted

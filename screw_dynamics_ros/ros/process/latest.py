@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from screw_dynamics_ros.ros.process.faults import FAULTS
-from screw_dynamics_ros.ros.process.scheduling import use_ordinary_time
+from .faults import FAULTS
+from .scheduling import use_ordinary_time
 
 T = TypeVar('T')
 

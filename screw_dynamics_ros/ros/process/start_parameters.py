@@ -24,8 +24,9 @@ from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.ros.names import shorten
-from screw_dynamics_ros.ros.parameter_files import ParameterSection, read_parameter_file
+
+from ..names import shorten
+from ..parameter_files import ParameterSection, read_parameter_file
 
 #: Parameters that rclpy declares, some of them after startup.
 FOREIGN = re.compile(r'use_sim_time|start_type_description_service|qos_overrides\..*')

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from screw_dynamics_ros.ros.process.faults import FAULTS
+from .faults import FAULTS
 
 
 def every(node: Node, period: float, callback: Callable[[], None]) -> None:

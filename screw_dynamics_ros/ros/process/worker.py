@@ -25,8 +25,9 @@ from weakref import WeakSet
 
 from screw_dynamics_ros.core.errors import ErrorCode, ScrewDynamicsError
 from screw_dynamics_ros.pipes import ONE_THREAD, cause_of_end, close_pipes, receive, send
-from screw_dynamics_ros.ros.process.scheduling import use_least_real_time
-from screw_dynamics_ros.ros.status import Level, Status
+
+from ..status import Level, Status
+from .scheduling import use_least_real_time
 
 T = TypeVar('T')
 

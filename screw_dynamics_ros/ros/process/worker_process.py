@@ -19,7 +19,8 @@ from typing import IO
 import numpy as np
 
 from screw_dynamics_ros.pipes import receive, send
-from screw_dynamics_ros.ros.process.worker import NICENESS
+
+from .worker import NICENESS
 
 MAX_MEMORY_BYTES = 2 * 2**30
 MAX_CPU_TIME_S = 300

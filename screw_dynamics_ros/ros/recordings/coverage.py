@@ -11,12 +11,13 @@ from itertools import compress
 import numpy as np
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.joint_states.policies import Occurrences, Policies, Reason
-from screw_dynamics_ros.ros.names import shorten
-from screw_dynamics_ros.ros.recordings.sources import RecordingError
-from screw_dynamics_ros.ros.recordings.stacks import joint_state_stacks
-from screw_dynamics_ros.ros.recordings.storage import RecordingReader
+
+from ..joint_states.mapper import JointStateMapper
+from ..joint_states.policies import Occurrences, Policies, Reason
+from ..names import shorten
+from .sources import RecordingError
+from .stacks import joint_state_stacks
+from .storage import RecordingReader
 
 
 def rename_joints(reader: RecordingReader, topic: str, names: Mapping[str, str]) -> None:

@@ -19,13 +19,9 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.messages.cdr import (
-    STAMP_FORMAT,
-    find_all,
-    number_offsets,
-    runs,
-)
-from screw_dynamics_ros.ros.recordings.sources import rosbags_module
+
+from ..messages.cdr import STAMP_FORMAT, find_all, number_offsets, runs
+from .sources import rosbags_module
 
 #: Types of `~/model_state`, and their definitions: `rosbags` knows those of ROS 2 alone.
 MODEL_STATE, MODEL_STATE_LAYOUT, MODEL_STATE_PART = (

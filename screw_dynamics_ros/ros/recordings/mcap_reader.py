@@ -20,7 +20,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.ros.recordings.mcap_records import (
+from .mcap_records import (
     CHANNEL,
     CHUNK,
     CHUNK_INDEX,

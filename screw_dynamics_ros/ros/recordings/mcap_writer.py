@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.ros.recordings.mcap_records import (
+from .mcap_records import (
     CHANNEL,
     CHUNK,
     CHUNK_INDEX,

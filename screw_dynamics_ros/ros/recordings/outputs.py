@@ -22,29 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.recordings.forms import (
-    Form,
-    column,
-    definition,
-    is_known,
-    packed_stamps,
-    type_store,
-)
-from screw_dynamics_ros.ros.recordings.mcap_records import (
-    HEAD,
-    MESSAGE,
-    MESSAGE_HEAD,
-    McapChannel,
-    Schema,
-    sized,
-)
-from screw_dynamics_ros.ros.recordings.mcap_writer import McapWriter
-from screw_dynamics_ros.ros.recordings.sources import (
-    RecordingError,
-    readable,
-    rosbags_module,
-)
-from screw_dynamics_ros.ros.recordings.storage import RecordingReader
+
+from .forms import Form, column, definition, is_known, packed_stamps, type_store
+from .mcap_records import HEAD, MESSAGE, MESSAGE_HEAD, McapChannel, Schema, sized
+from .mcap_writer import McapWriter
+from .sources import RecordingError, readable, rosbags_module
+from .storage import RecordingReader
 
 MAX_CHUNK = 4_000_000  # bytes
 MAX_RUNS = 8  # runs of states with the same topics in a block, written as rows

@@ -18,17 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
-from screw_dynamics_ros.ros.joint_states.policies import Reason
-from screw_dynamics_ros.ros.messages.cdr import PLAIN, STAMP_OFFSET
-from screw_dynamics_ros.ros.recordings.coverage import rename_joints
-from screw_dynamics_ros.ros.recordings.sources import RecordingError
-from screw_dynamics_ros.ros.recordings.stacks import (
-    JointStateStack,
-    joint_state_stacks,
-)
-from screw_dynamics_ros.ros.recordings.stamped import WRENCH, read_stamped
-from screw_dynamics_ros.ros.recordings.storage import Block, RecordingReader
+
+from ..joint_states.contents import JointStateLayout
+from ..joint_states.policies import Reason
+from ..messages.cdr import PLAIN, STAMP_OFFSET
+from .coverage import rename_joints
+from .sources import RecordingError
+from .stacks import JointStateStack, joint_state_stacks
+from .stamped import WRENCH, read_stamped
+from .storage import Block, RecordingReader
 
 JOINT_STATE, STRING = 'sensor_msgs/msg/JointState', 'std_msgs/msg/String'
 

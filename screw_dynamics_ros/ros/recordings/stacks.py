@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
-from screw_dynamics_ros.ros.joint_states.layouts import located
-from screw_dynamics_ros.ros.joint_states.policies import Reason
-from screw_dynamics_ros.ros.messages.cdr import STAMP_OFFSET
-from screw_dynamics_ros.ros.recordings.storage import Block
+
+from ..joint_states.contents import JointStateLayout
+from ..joint_states.layouts import located
+from ..joint_states.policies import Reason
+from ..messages.cdr import STAMP_OFFSET
+from .storage import Block
 
 MAX_LAYOUTS = 64  # layouts in one block that are compared with all its messages
 

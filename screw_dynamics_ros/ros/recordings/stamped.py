@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.joint_states.layouts import LITTLE_ENDIAN
-from screw_dynamics_ros.ros.messages.cdr import PLAIN, STAMP_OFFSET, align
-from screw_dynamics_ros.ros.recordings.sources import RecordingError
-from screw_dynamics_ros.ros.recordings.stacks import Bytes, doubles, rows_of, stamps_of
-from screw_dynamics_ros.ros.recordings.storage import Block, RecordingReader
+
+from ..joint_states.layouts import LITTLE_ENDIAN
+from ..messages.cdr import PLAIN, STAMP_OFFSET, align
+from .sources import RecordingError
+from .stacks import Bytes, doubles, rows_of, stamps_of
+from .storage import Block, RecordingReader
 
 WRENCH = 'geometry_msgs/msg/WrenchStamped'
 POSE = 'geometry_msgs/msg/PoseWithCovarianceStamped'

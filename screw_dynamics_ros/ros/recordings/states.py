@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.recordings.stacks import JointStateStack, joint_state_stacks
-from screw_dynamics_ros.ros.recordings.storage import Block
+
+from ..joint_states.contents import JointStateMessage
+from ..joint_states.mapper import JointStateMapper
+from .stacks import JointStateStack, joint_state_stacks
+from .storage import Block
 
 MIN_RUN_LENGTH = 16  # messages processed together after an irregular one
 

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import UnknownNameError
-from screw_dynamics_ros.ros.joint_states.serialization import renamed
-from screw_dynamics_ros.ros.recordings.mcap_reader import McapFile, sizes_at
-from screw_dynamics_ros.ros.recordings.mcap_records import MESSAGE_HEAD, ChunkIndex, McapError
-from screw_dynamics_ros.ros.recordings.sources import (
+
+from ..joint_states.serialization import renamed
+from .mcap_reader import McapFile, sizes_at
+from .mcap_records import MESSAGE_HEAD, ChunkIndex, McapError
+from .sources import (
     BAG_FILES,
     METADATA,
     ROS_1,
@@ -28,7 +29,7 @@ from screw_dynamics_ros.ros.recordings.sources import (
     Source,
     readable,
 )
-from screw_dynamics_ros.ros.recordings.tables import TABLES, Table
+from .tables import TABLES, Table
 
 BLOCK_SIZE = 8192  # messages
 SUFFIXES = (*BAG_FILES, ROS_1, *TABLES)  # of recordings that are files

@@ -35,12 +35,13 @@ from screw_dynamics_ros.core import files
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.csv_text import read_csv
-from screw_dynamics_ros.ros.joint_states.layouts import located
-from screw_dynamics_ros.ros.joint_states.serialization import NO_HEADER, serialized
-from screw_dynamics_ros.ros.messages.cdr import MAX_STAMP, STAMP_OFFSET, align
-from screw_dynamics_ros.ros.recordings.forms import column, definition, packed_stamps
-from screw_dynamics_ros.ros.recordings.sources import Definition, RecordingError
+
+from ..csv_text import read_csv
+from ..joint_states.layouts import located
+from ..joint_states.serialization import NO_HEADER, serialized
+from ..messages.cdr import MAX_STAMP, STAMP_OFFSET, align
+from .forms import column, definition, packed_stamps
+from .sources import Definition, RecordingError
 
 TABLES = ('.csv', '.npz')
 JOINT_STATE, WRENCH = 'sensor_msgs/msg/JointState', 'geometry_msgs/msg/WrenchStamped'

@@ -23,8 +23,9 @@ from typing import Any
 import yaml
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.ros.parameter_files import PARAMETERS
-from screw_dynamics_ros.ros.ros2_control.command_interfaces import INTERFACES
+
+from ..parameter_files import PARAMETERS
+from .command_interfaces import INTERFACES
 
 BROADCASTER = 'joint_state_broadcaster'
 TRAJECTORIES = 'joint_trajectory_controller'

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.ros.ros2_control.controllers import Controllers
-from screw_dynamics_ros.ros.ros2_control.hardware_description import SimulatedHardware
+
+from .controllers import Controllers
+from .hardware_description import SimulatedHardware
 
 DESCRIPTION, CONTROLLERS = 'simulated_robot.urdf', 'controllers.yaml'
 

@@ -25,15 +25,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from xml.dom.minidom import Document, Element
 
-from screw_dynamics_ros.core.description.robot_description import (
-    Joint,
-    RobotDescription,
-)
+from screw_dynamics_ros.core.description.robot_description import Joint, RobotDescription
 from screw_dynamics_ros.core.description.ros2_control import HardwareComponent, read_ros2_control
 from screw_dynamics_ros.core.description.urdf import read_urdf
 from screw_dynamics_ros.core.description.xml_document import children, robot_element
 from screw_dynamics_ros.core.errors import DescriptionError
-from screw_dynamics_ros.ros.ros2_control.command_interfaces import INTERFACES, command_interfaces
+
+from .command_interfaces import INTERFACES, command_interfaces
 
 PLUGIN = 'joint_state_topic_hardware_interface/JointStateTopicSystem'
 OLD_PLUGIN = 'topic_based_ros2_control/TopicBasedSystem'

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
-from screw_dynamics_ros.ros.messages.serialized import Contents, Template
-from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID, ChannelRecord, Gate
-from screw_dynamics_ros.ros.topics.publishers import raw_publish
+
+from ..joint_states.policies import NEVER_STAMP
+from ..messages.serialized import Contents, Template
+from .channel_record import NOT_VALID, VALID, ChannelRecord, Gate
+from .publishers import raw_publish
 
 #: Returns the serialized message with a stamp (from `packed`); None if there is nothing to publish.
 Encode = Callable[[bytes], 'bytes | None']

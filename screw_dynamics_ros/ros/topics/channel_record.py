@@ -10,7 +10,8 @@ from typing import Any
 
 from screw_dynamics_ros.core.compile.typed.functions import Bytes, Floats, Ints
 from screw_dynamics_ros.core.compile.typed.records import Opaque, Record
-from screw_dynamics_ros.ros.process.rate_limit import RateLimit
+
+from ..process.rate_limit import RateLimit
 
 VELOCITY, EFFORT = 1, 2
 NOT_VALID, VALID, FOR_PYTHON = range(3)

@@ -20,13 +20,14 @@ from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.ros.compatibility import hide_from_executors
-from screw_dynamics_ros.ros.names import printable, shorten
-from screw_dynamics_ros.ros.process.faults import FAULTS
-from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
-from screw_dynamics_ros.ros.process.timers import every
-from screw_dynamics_ros.ros.status import Level, Status
-from screw_dynamics_ros.ros.topics.taken_message import HandleInUse, TakenMessage, publisher_names
+
+from ..compatibility import hide_from_executors
+from ..names import printable, shorten
+from ..process.faults import FAULTS
+from ..process.state_lock import STATE_LOCK
+from ..process.timers import every
+from ..status import Level, Status
+from .taken_message import HandleInUse, TakenMessage, publisher_names
 
 DEPTH = 10  # messages
 MAX_BYTES = 2**19  # of a message that is read

@@ -18,8 +18,9 @@ from screw_dynamics_ros.core.errors import MissingStateError
 from screw_dynamics_ros.core.lie import quaternions, se3
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.names import shown
-from screw_dynamics_ros.ros.process.faults import FAULTS
+
+from ..names import shown
+from ..process.faults import FAULTS
 
 MAX_CHAIN_LENGTH = 100  # frames
 MAX_FRAMES = 10_000

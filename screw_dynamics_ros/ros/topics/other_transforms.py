@@ -13,9 +13,10 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.compatibility import SubscriptionEventCallbacks
-from screw_dynamics_ros.ros.names import NO_NODE, NO_NODE_IN_WORDS, UNDISCOVERED
-from screw_dynamics_ros.ros.process.faults import FAULTS
+
+from ..compatibility import SubscriptionEventCallbacks
+from ..names import NO_NODE, NO_NODE_IN_WORDS, UNDISCOVERED
+from ..process.faults import FAULTS
 
 STATE_PUBLISHER = 'robot_state_publisher'
 MAX_MESSAGES = 100  # stored messages of other nodes on /tf_static

@@ -12,7 +12,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
-from screw_dynamics_ros.ros.topics import qos
+from . import qos
 
 
 def raw_publish(publisher: Any) -> Callable[[bytes], None]:

@@ -12,14 +12,10 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.subscription import Subscription
 
-from screw_dynamics_ros.ros.compatibility import (
-    hide_from_executors,
-    message_receiver,
-    request_message_info,
-)
-from screw_dynamics_ros.ros.process.faults import FAULTS
-from screw_dynamics_ros.ros.process.timers import every
-from screw_dynamics_ros.ros.topics.taken_message import HandleInUse, TakenMessage
+from ..compatibility import hide_from_executors, message_receiver, request_message_info
+from ..process.faults import FAULTS
+from ..process.timers import every
+from .taken_message import HandleInUse, TakenMessage
 
 LOOK_PERIOD_S = 0.002  # between looks for messages with their publishers
 MAX_TAKEN = 10  # messages at one look

@@ -26,17 +26,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import float_array, is_number, vector
-from screw_dynamics_ros.core.arms.families.branches import separation
-from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.chain_solutions import ChainSolutions, Lost
-from screw_dynamics_ros.core.arms.families.closed_form import ClosedForm
-from screw_dynamics_ros.core.arms.families.held_joints import HeldEnds, between_ends
-from screw_dynamics_ros.core.arms.families.limit_images import DiscardedCandidate, LimitImages
-from screw_dynamics_ros.core.arms.families.serial_solver import SerialSolver
-from screw_dynamics_ros.core.arms.inverse.position import check_targets, rigid_defect
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
+
+from ..inverse.position import check_targets, rigid_defect
+from .branches import separation
+from .chain import SerialChain
+from .chain_solutions import ChainSolutions, Lost
+from .closed_form import ClosedForm
+from .held_joints import HeldEnds, between_ends
+from .limit_images import DiscardedCandidate, LimitImages
+from .serial_solver import SerialSolver
 
 
 @dataclass(eq=False, slots=True)

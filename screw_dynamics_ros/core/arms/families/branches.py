@@ -8,11 +8,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.compile.program.recorded_arrays import recorded
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.linear import numbers
 from screw_dynamics_ros.core.types import Array
+
+from .chain import SerialChain
 
 FULL_TURN = 2.0 * np.pi
 #: Beyond a limit by no more than this is at the limit; distances up to this are equal [rad, m].

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from screw_dynamics_ros.core.arms.families.polishing import CHECKS, FULL_TURN
 from screw_dynamics_ros.core.types import Array
+
+from .polishing import CHECKS, FULL_TURN
 
 #: Joint positions [rad, m] below which two solutions are the same one.
 DUPLICATE_TOLERANCE = 1e-6

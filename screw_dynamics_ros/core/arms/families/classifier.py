@@ -12,17 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.arms.families.alignment import are_parallel
-from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.family import GEOMETRY_TOLERANCE, Family
-from screw_dynamics_ros.core.arms.families.gantry import GantryWithWrist
-from screw_dynamics_ros.core.arms.families.scara import Scara
-from screw_dynamics_ros.core.arms.families.spherical_shoulder_elbow_wrist import (
-    SphericalShoulderElbowWrist,
-)
-from screw_dynamics_ros.core.arms.families.three_parallel_axes import ThreeParallelAxes
-from screw_dynamics_ros.core.arms.families.three_two_one import ThreeTwoOne
-from screw_dynamics_ros.core.arms.inverse.singularities import common_point
+from ..inverse.singularities import common_point
+from .alignment import are_parallel
+from .chain import SerialChain
+from .family import GEOMETRY_TOLERANCE, Family
+from .gantry import GantryWithWrist
+from .scara import Scara
+from .spherical_shoulder_elbow_wrist import SphericalShoulderElbowWrist
+from .three_parallel_axes import ThreeParallelAxes
+from .three_two_one import ThreeTwoOne
 
 #: Families with a closed form, in the order in which a chain is asked for them.
 FAMILIES: dict[str, type[Family]] = {

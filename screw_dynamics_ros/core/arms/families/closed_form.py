@@ -16,13 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.chain_solutions import NONE_LOST, ChainSolutions
-from screw_dynamics_ros.core.arms.families.classifier import classify
-from screw_dynamics_ros.core.arms.families.pieper import Pieper
-from screw_dynamics_ros.core.arms.families.polishing import MAX_RESIDUAL, polished
-from screw_dynamics_ros.core.arms.families.subproblems import UNDETERMINED_SINE
-from screw_dynamics_ros.core.arms.inverse.position import squared_distance
 from screw_dynamics_ros.core.compile.kernels import (
     KernelSpecification,
     compiled_stacks,
@@ -31,6 +24,14 @@ from screw_dynamics_ros.core.compile.kernels import (
 from screw_dynamics_ros.core.compile.program.recorded_arrays import both, choice
 from screw_dynamics_ros.core.linear import zeros
 from screw_dynamics_ros.core.types import Array
+
+from ..inverse.position import squared_distance
+from .chain import SerialChain
+from .chain_solutions import NONE_LOST, ChainSolutions
+from .classifier import classify
+from .pieper import Pieper
+from .polishing import MAX_RESIDUAL, polished
+from .subproblems import UNDETERMINED_SINE
 
 #: Verdicts on a branch: whether it leads to the pose, and whether outside the limits.
 IN_DOUBT, UNREACHED, INSIDE, OUTSIDE = -1.0, 0.0, 1.0, 2.0

@@ -34,17 +34,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.arms.families import trigonometric_polynomial
-from screw_dynamics_ros.core.arms.families.line_coordinates import (
-    SIZE,
-    displacement_matrix,
-    line_coordinates,
-    rotation_terms,
-)
 from screw_dynamics_ros.core.compile.program.tracing import arctangent
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.linear import is_zero, zeros
 from screw_dynamics_ros.core.types import Array
+
+from . import trigonometric_polynomial
+from .line_coordinates import SIZE, displacement_matrix, line_coordinates, rotation_terms
 
 DEGREE = 8  # of det M: 16 zeros
 #: 1, cos, sin of an angle from C^2, C S, S^2 of its half.

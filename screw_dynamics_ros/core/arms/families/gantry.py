@@ -15,22 +15,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arms.families.alignment import are_perpendicular
-from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.family import (
-    GEOMETRY_TOLERANCE,
-    Family,
-    member,
-    with_hand,
-)
-from screw_dynamics_ros.core.arms.families.subproblems import wrist_zxz
-from screw_dynamics_ros.core.arms.inverse.singularities import common_point
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.linear import cross
 from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
 from screw_dynamics_ros.core.types import Array
+
+from ..inverse.singularities import common_point
+from .alignment import are_perpendicular
+from .chain import SerialChain
+from .family import GEOMETRY_TOLERANCE, Family, member, with_hand
+from .subproblems import wrist_zxz
 
 X, Z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 

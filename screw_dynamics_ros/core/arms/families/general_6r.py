@@ -11,9 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.arms.families import trigonometric_polynomial
-from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.elimination import (
+from screw_dynamics_ros.core.compile.kernels import (
+    Kernel,
+    KernelSpecification,
+    compiled_into,
+    in_parallel,
+    make_kernel,
+)
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.types import Array
+
+from . import trigonometric_polynomial
+from .chain import SerialChain
+from .elimination import (
     DEGREE,
     PLACES,
     ArmConstants,
@@ -29,17 +40,7 @@ from screw_dynamics_ros.core.arms.families.elimination import (
     refined_zeros,
     right_side,
 )
-from screw_dynamics_ros.core.arms.families.line_coordinates import SIZE
-from screw_dynamics_ros.core.compile.kernels import (
-    Kernel,
-    KernelSpecification,
-    compiled_into,
-    in_parallel,
-    make_kernel,
-)
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.types import Array
+from .line_coordinates import SIZE
 
 #: |z|^2 - 1 of a zero up to which it may be a real angle: a pair of nearly equal solutions comes
 #: out as complex angles by rounding; and up to which it is one for sure.

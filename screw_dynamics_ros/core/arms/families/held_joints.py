@@ -19,15 +19,16 @@ from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
-from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.elimination import ArmConstants, Elimination, Place
-from screw_dynamics_ros.core.arms.families.general_6r import compiled_elimination, scaled
-from screw_dynamics_ros.core.arms.families.pieper import Pieper
-from screw_dynamics_ros.core.arms.families.spherical_wrist import SphericalWrist
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.linear import cross
 from screw_dynamics_ros.core.reproducible import norm, sine_cosine
 from screw_dynamics_ros.core.types import Array
+
+from .chain import SerialChain
+from .elimination import ArmConstants, Elimination, Place
+from .general_6r import compiled_elimination, scaled
+from .pieper import Pieper
+from .spherical_wrist import SphericalWrist
 
 #: Positions [rad or m] of the first held joint where no arm is special, and what the next ones have
 #: more.

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.chain_solutions import ChainSolutions
-from screw_dynamics_ros.core.arms.families.polishing import FULL_TURN, LIMIT_TOLERANCE
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
+
+from .chain import SerialChain
+from .chain_solutions import ChainSolutions
+from .polishing import FULL_TURN, LIMIT_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,10 +15,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.family import Family
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
+
+from .chain import SerialChain
+from .family import Family
 
 SAMPLES = 24  # random configurations
 #: Gauss-Newton iterations, their difference quotients [rad, m], and the singular value, relative to

@@ -19,30 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.arms.families.branches import (
-    LIMIT_SLACK,
-    nearest_image,
-    separation,
-)
-from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.closed_form import (
-    UNREACHED,
-    ClosedForm,
-    branch,
-    closed_form_of,
-    exact,
-)
-from screw_dynamics_ros.core.arms.inverse import position
-from screw_dynamics_ros.core.arms.inverse.position import (
-    MAX_DEFECT,
-    InverseKinematics,
-    InverseKinematicsResult,
-    StepOptions,
-    displaced,
-    rigid_defect,
-    squared_distance,
-    without_limits,
-)
 from screw_dynamics_ros.core.compile.kernels import (
     Kernel,
     KernelSpecification,
@@ -57,6 +33,21 @@ from screw_dynamics_ros.core.kinematics.poe import link_pose
 from screw_dynamics_ros.core.linear import zeros
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
+
+from ..inverse import position
+from ..inverse.position import (
+    MAX_DEFECT,
+    InverseKinematics,
+    InverseKinematicsResult,
+    StepOptions,
+    displaced,
+    rigid_defect,
+    squared_distance,
+    without_limits,
+)
+from .branches import LIMIT_SLACK, nearest_image, separation
+from .chain import SerialChain
+from .closed_form import UNREACHED, ClosedForm, branch, closed_form_of, exact
 
 #: Ranks of branches that are in doubt, and of those that lead to no solution within the limits;
 #: others have their `separation` from the start.

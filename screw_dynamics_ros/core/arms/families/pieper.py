@@ -29,19 +29,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arms.families.alignment import are_parallel
-from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.family import GEOMETRY_TOLERANCE
-from screw_dynamics_ros.core.arms.families.spherical_wrist import (
-    SphericalWrist,
-    between,
-    circle,
-    moved,
-    solved,
-)
-from screw_dynamics_ros.core.arms.inverse.singularities import common_point
 from screw_dynamics_ros.core.linear import cross
 from screw_dynamics_ros.core.types import Array
+
+from ..inverse.singularities import common_point
+from .alignment import are_parallel
+from .chain import SerialChain
+from .family import GEOMETRY_TOLERANCE
+from .spherical_wrist import SphericalWrist, between, circle, moved, solved
 
 
 @dataclass(frozen=True, eq=False)

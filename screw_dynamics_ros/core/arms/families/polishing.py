@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.inverse.position import squared_distance
 from screw_dynamics_ros.core.compile.kernels import Kernel, KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.program.tracing import clamp
 from screw_dynamics_ros.core.kinematics.pose_error import pose_error
@@ -29,6 +27,9 @@ from screw_dynamics_ros.core.linear import (
 )
 from screw_dynamics_ros.core.reproducible import sine_cosine, total
 from screw_dynamics_ros.core.types import Array
+
+from ..inverse.position import squared_distance
+from .chain import SerialChain
 
 FULL_TURN = 2.0 * np.pi
 DAMPING = 1e-3  # times the squared error

@@ -15,21 +15,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arms.families.alignment import (
-    align,
-    are_parallel,
-    distance,
-    frame_on_axis,
-)
-from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.family import GEOMETRY_TOLERANCE, Family, placed
-from screw_dynamics_ros.core.arms.families.subproblems import two_links
 from screw_dynamics_ros.core.compile.program.tracing import arctangent
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.linear import cross
 from screw_dynamics_ros.core.reproducible import norm, reproducible
 from screw_dynamics_ros.core.types import Array
+
+from .alignment import align, are_parallel, distance, frame_on_axis
+from .chain import SerialChain
+from .family import GEOMETRY_TOLERANCE, Family, placed
+from .subproblems import two_links
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.chain_solutions import (
+from screw_dynamics_ros.core.compile.kernels import compiled_into
+from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.types import Array
+
+from ..inverse.position import squared_distance
+from .chain import SerialChain
+from .chain_solutions import (
     DUPLICATE_TOLERANCE,
     MIN_DISTINCT_DIFFERENCE,
     NONE_LOST,
@@ -22,8 +28,8 @@ from screw_dynamics_ros.core.arms.families.chain_solutions import (
     distances,
     merged,
 )
-from screw_dynamics_ros.core.arms.families.classifier import classify
-from screw_dynamics_ros.core.arms.families.closed_form import (
+from .classifier import classify
+from .closed_form import (
     GEOMETRY_TOLERANCE,
     MAX_START_RESIDUAL,
     ClosedForm,
@@ -31,12 +37,12 @@ from screw_dynamics_ros.core.arms.families.closed_form import (
     pieper_form_of,
     selected,
 )
-from screw_dynamics_ros.core.arms.families.elimination import Place
-from screw_dynamics_ros.core.arms.families.general_6r import GeneralSixRevolute, ranked_places
-from screw_dynamics_ros.core.arms.families.held_joints import HeldArm, HeldSixRevolute, generic
-from screw_dynamics_ros.core.arms.families.nearest_arm import nearest_arm
-from screw_dynamics_ros.core.arms.families.pieper import Pieper
-from screw_dynamics_ros.core.arms.families.polishing import (
+from .elimination import Place
+from .general_6r import GeneralSixRevolute, ranked_places
+from .held_joints import HeldArm, HeldSixRevolute, generic
+from .nearest_arm import nearest_arm
+from .pieper import Pieper
+from .polishing import (
     CANDIDATE_STEPS,
     CHECKS,
     FULL_TURN,
@@ -45,13 +51,8 @@ from screw_dynamics_ros.core.arms.families.polishing import (
     make_jacobian,
     make_polisher,
 )
-from screw_dynamics_ros.core.arms.families.spherical_wrist import SphericalWrist
-from screw_dynamics_ros.core.arms.families.wrist_partitioned import WristPartitioned
-from screw_dynamics_ros.core.arms.inverse.position import squared_distance
-from screw_dynamics_ros.core.compile.kernels import compiled_into
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.types import Array
+from .spherical_wrist import SphericalWrist
+from .wrist_partitioned import WristPartitioned
 
 MAX_BRANCH_RESIDUAL = 1e-9  # a residual up to which a branch may miss a pose by rounding
 MAX_ROUNDS = 16

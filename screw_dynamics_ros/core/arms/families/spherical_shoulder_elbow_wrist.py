@@ -19,36 +19,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arms.families.alignment import (
-    are_perpendicular,
-    distance,
-    either_sign,
-    frame_on_axis,
-    point,
-    unless_zero,
-)
-from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.family import (
-    GEOMETRY_TOLERANCE,
-    Family,
-    index_of_signs,
-    member,
-    with_hand,
-)
-from screw_dynamics_ros.core.arms.families.subproblems import (
-    arctangent,
-    length,
-    rotation_y,
-    rotation_z,
-    wrist_zyz,
-)
-from screw_dynamics_ros.core.arms.inverse.singularities import common_point
 from screw_dynamics_ros.core.compile.program.tracing import clamp
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.linear import cross
 from screw_dynamics_ros.core.reproducible import arctangent as angle_of
 from screw_dynamics_ros.core.reproducible import reproducible, sine_cosine
 from screw_dynamics_ros.core.types import Array
+
+from ..inverse.singularities import common_point
+from .alignment import are_perpendicular, distance, either_sign, frame_on_axis, point, unless_zero
+from .chain import SerialChain
+from .family import GEOMETRY_TOLERANCE, Family, index_of_signs, member, with_hand
+from .subproblems import arctangent, length, rotation_y, rotation_z, wrist_zyz
 
 Y, Z = np.array([0.0, 1.0, 0.0]), np.array([0.0, 0.0, 1.0])
 

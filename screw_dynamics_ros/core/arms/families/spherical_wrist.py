@@ -20,15 +20,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.family import GEOMETRY_TOLERANCE
-from screw_dynamics_ros.core.arms.families.subproblems import root
-from screw_dynamics_ros.core.arms.inverse.singularities import common_point
 from screw_dynamics_ros.core.compile.program.tracing import arctangent
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.linear import cross
 from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.types import Array
+
+from ..inverse.singularities import common_point
+from .chain import SerialChain
+from .family import GEOMETRY_TOLERANCE
+from .subproblems import root
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arms.families.alignment import (
+from screw_dynamics_ros.core.compile.program.recorded_arrays import minimum
+from screw_dynamics_ros.core.lie import screws, se3
+from screw_dynamics_ros.core.reproducible import reproducible
+from screw_dynamics_ros.core.types import Array
+
+from ..inverse.singularities import common_point
+from .alignment import (
     are_parallel,
     are_perpendicular,
     distance,
@@ -28,28 +34,10 @@ from screw_dynamics_ros.core.arms.families.alignment import (
     point,
     unless_zero,
 )
-from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.family import (
-    GEOMETRY_TOLERANCE,
-    Family,
-    index_of_signs,
-    member,
-    with_hand,
-)
-from screw_dynamics_ros.core.arms.families.subproblems import (
-    arctangent,
-    root,
-    rotation_z,
-    shoulder,
-    two_links,
-    wrist_xzx,
-)
-from screw_dynamics_ros.core.arms.families.three_two_one import branch_label
-from screw_dynamics_ros.core.arms.inverse.singularities import common_point
-from screw_dynamics_ros.core.compile.program.recorded_arrays import minimum
-from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.reproducible import reproducible
-from screw_dynamics_ros.core.types import Array
+from .chain import SerialChain
+from .family import GEOMETRY_TOLERANCE, Family, index_of_signs, member, with_hand
+from .subproblems import arctangent, root, rotation_z, shoulder, two_links, wrist_xzx
+from .three_two_one import branch_label
 
 X, Z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 

@@ -25,16 +25,6 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.arms.families import trigonometric_polynomial
-from screw_dynamics_ros.core.arms.families.elimination import waves_of
-from screw_dynamics_ros.core.arms.families.general_6r import possibly_real
-from screw_dynamics_ros.core.arms.families.held_joints import HeldArm
-from screw_dynamics_ros.core.arms.families.spherical_wrist import (
-    SphericalWrist,
-    between,
-    circle,
-    moved,
-)
 from screw_dynamics_ros.core.compile.kernels import (
     KernelSpecification,
     compiled_into,
@@ -44,6 +34,12 @@ from screw_dynamics_ros.core.compile.kernels import (
 from screw_dynamics_ros.core.compile.program.tracing import arctangent
 from screw_dynamics_ros.core.linear import cross
 from screw_dynamics_ros.core.types import Array
+
+from . import trigonometric_polynomial
+from .elimination import waves_of
+from .general_6r import possibly_real
+from .held_joints import HeldArm
+from .spherical_wrist import SphericalWrist, between, circle, moved
 
 DEGREE, SAMPLES = 2, 8  # of the polynomial
 WAVES = trigonometric_polynomial.waves(SAMPLES)

@@ -16,8 +16,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arms.inverse.velocity import inverse_velocity, matrix, rate
 from screw_dynamics_ros.core.types import Array
+
+from .velocity import inverse_velocity, matrix, rate
 
 
 @dataclass(frozen=True, eq=False)

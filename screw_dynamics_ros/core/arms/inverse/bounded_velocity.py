@@ -25,21 +25,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import check_number
-from screw_dynamics_ros.core.arms.inverse.inequalities import Inequalities, least_squares_within
-from screw_dynamics_ros.core.arms.inverse.velocity import (
-    ROUNDING_TOLERANCE,
-    TASK_TOLERANCE,
-    matrix,
-    rate,
-)
-from screw_dynamics_ros.core.arms.inverse.velocity_bounds import Bounds
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import (
-    AdaptiveDamping,
-    metric,
-    structural_rank,
-)
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
+
+from .inequalities import Inequalities, least_squares_within
+from .velocity import ROUNDING_TOLERANCE, TASK_TOLERANCE, matrix, rate
+from .velocity_bounds import Bounds
+from .weighted_inverse import AdaptiveDamping, metric, structural_rank
 
 #: Damping that makes the answer unique, relative to the norm of the Jacobian.
 UNIQUENESS_DAMPING = 1e-6

@@ -33,20 +33,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import check_number, vector
-from screw_dynamics_ros.core.arms.inverse.bounded_velocity import joint_limited_velocity
-from screw_dynamics_ros.core.arms.inverse.link_motion import per_link
-from screw_dynamics_ros.core.arms.inverse.policy_status import PolicyStatus, SingularityStatus
-from screw_dynamics_ros.core.arms.inverse.singularity_policies import (
-    SingularityPolicy,
-    check_policy,
-)
-from screw_dynamics_ros.core.arms.inverse.velocity_bounds import JointBounds
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import AdaptiveDamping, finite
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.reconstruction import integrate
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
+
+from .bounded_velocity import joint_limited_velocity
+from .link_motion import per_link
+from .policy_status import PolicyStatus, SingularityStatus
+from .singularity_policies import SingularityPolicy, check_policy
+from .velocity_bounds import JointBounds
+from .weighted_inverse import AdaptiveDamping, finite
 
 
 @dataclass(frozen=True)

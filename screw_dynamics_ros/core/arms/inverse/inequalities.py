@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import float_array
-from screw_dynamics_ros.core.arms.inverse.least_distance import kkt_residual, rounding, solve
-from screw_dynamics_ros.core.arms.inverse.link_motion import LinkMotion, stacked_jacobian
-from screw_dynamics_ros.core.arms.inverse.velocity import matrix, rate
-from screw_dynamics_ros.core.arms.inverse.velocity_bounds import Bounds
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
+
+from .least_distance import kkt_residual, rounding, solve
+from .link_motion import LinkMotion, stacked_jacobian
+from .velocity import matrix, rate
+from .velocity_bounds import Bounds
 
 
 @dataclass(frozen=True)

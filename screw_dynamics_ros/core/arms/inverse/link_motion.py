@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import vector
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import finite
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.types import Array
+
+from .weighted_inverse import finite
 
 Links = str | Sequence[str]
 

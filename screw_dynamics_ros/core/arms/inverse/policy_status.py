@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arms.inverse.smallest_singular_value import smallest_singular_value
-from screw_dynamics_ros.core.arms.inverse.velocity import matrix, rate
-from screw_dynamics_ros.core.arms.inverse.velocity_bounds import Bounds
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
+
+from .smallest_singular_value import smallest_singular_value
+from .velocity import matrix, rate
+from .velocity_bounds import Bounds
 
 
 @dataclass(frozen=True, eq=False)

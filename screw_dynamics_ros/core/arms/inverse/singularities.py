@@ -20,17 +20,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arms.inverse.velocity import matrix
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import (
-    WeightedInverse,
-    finite,
-    length_metric,
-)
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
 from screw_dynamics_ros.core.linear import cross, least_squares
 from screw_dynamics_ros.core.reproducible import reproducible
 from screw_dynamics_ros.core.types import Array
+
+from .velocity import matrix
+from .weighted_inverse import WeightedInverse, finite, length_metric
 
 #: Sine of the largest angle between axes up to which they are one line, if they meet.
 PARALLEL_TOLERANCE = 1e-9

@@ -29,18 +29,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import check_number
-from screw_dynamics_ros.core.arms.inverse.bounded_velocity import joint_limited_velocity
-from screw_dynamics_ros.core.arms.inverse.link_motion import DifferentiableMotion, stacked_jacobian
-from screw_dynamics_ros.core.arms.inverse.policy_status import (
-    PolicyStatus,
-    SingularityStatus,
-    status_of,
-)
-from screw_dynamics_ros.core.arms.inverse.velocity import inverse_velocity, rate
-from screw_dynamics_ros.core.arms.inverse.velocity_bounds import Bounds
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import AdaptiveDamping
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
+
+from .bounded_velocity import joint_limited_velocity
+from .link_motion import DifferentiableMotion, stacked_jacobian
+from .policy_status import PolicyStatus, SingularityStatus, status_of
+from .velocity import inverse_velocity, rate
+from .velocity_bounds import Bounds
+from .weighted_inverse import AdaptiveDamping
 
 
 @runtime_checkable

@@ -17,10 +17,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arms.inverse.velocity import matrix
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import finite, metric, structural_rank
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
+
+from .velocity import matrix
+from .weighted_inverse import finite, metric, structural_rank
 
 
 def smallest_singular_value(

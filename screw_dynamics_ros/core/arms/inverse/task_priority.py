@@ -24,20 +24,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arms.inverse.link_motion import (
-    LinkMotion,
-    stacked_bias,
-    stacked_jacobian,
-)
-from screw_dynamics_ros.core.arms.inverse.velocity import matrix, rate, verdict
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import (
-    AdaptiveDamping,
-    WeightedInverse,
-    metric,
-)
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
 from screw_dynamics_ros.core.types import Array
+
+from .link_motion import LinkMotion, stacked_bias, stacked_jacobian
+from .velocity import matrix, rate, verdict
+from .weighted_inverse import AdaptiveDamping, WeightedInverse, metric
 
 
 @dataclass(frozen=True)

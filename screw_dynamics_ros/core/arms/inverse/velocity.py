@@ -25,14 +25,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import vector
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import (
-    AdaptiveDamping,
-    WeightedInverse,
-    finite,
-)
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
 from screw_dynamics_ros.core.types import Array
+
+from .weighted_inverse import AdaptiveDamping, WeightedInverse, finite
 
 #: A task counts as reached if what is left of it is smaller than this part of it.
 TASK_TOLERANCE = 1e-6

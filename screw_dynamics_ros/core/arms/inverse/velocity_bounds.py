@@ -24,10 +24,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import check_number, float_array
-from screw_dynamics_ros.core.arms.inverse.velocity import rate
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, Tree
 from screw_dynamics_ros.core.types import Array
+
+from .velocity import rate
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ctypes
 
-from screw_dynamics_ros.core.compile.cpython.layout import c_api
-from screw_dynamics_ros.core.compile.cpython.writer import EntryWriter
+from .layout import c_api
+from .writer import EntryWriter
 
 
 class Addresses:

@@ -17,23 +17,11 @@ import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from screw_dynamics_ros.core.compile.cpython.addresses import Addresses
-from screw_dynamics_ros.core.compile.cpython.layout import (
-    DATA,
-    TUPLE_ITEMS,
-    TUPLE_SIZE,
-    TYPE,
-    c_api,
-    vectorcall,
-)
-from screw_dynamics_ros.core.compile.cpython.stacks import (
-    NOT_A_STACK,
-    StackTable,
-    elements,
-    read_keywords,
-)
-from screw_dynamics_ros.core.compile.cpython.writer import EntryWriter, Shape
-from screw_dynamics_ros.core.compile.llvm import native
+from ..llvm import native
+from .addresses import Addresses
+from .layout import DATA, TUPLE_ITEMS, TUPLE_SIZE, TYPE, c_api, vectorcall
+from .stacks import NOT_A_STACK, StackTable, elements, read_keywords
+from .writer import EntryWriter, Shape
 
 METH_FASTCALL, METH_KEYWORDS = 0x80, 0x02
 GRAVITY_SIZE = 3

@@ -18,21 +18,12 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from screw_dynamics_ros.core.compile.cpython.addresses import Addresses
-from screw_dynamics_ros.core.compile.cpython.layout import (
-    DATA,
-    DIMENSIONS,
-    GRAVITY,
-    ND,
-    OUT,
-    TUPLE_ITEMS,
-    TUPLE_SIZE,
-    TYPE,
-    c_api,
-)
-from screw_dynamics_ros.core.compile.cpython.writer import EntryWriter, Shape
-from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.types import Array
+
+from ..llvm import native
+from .addresses import Addresses
+from .layout import DATA, DIMENSIONS, GRAVITY, ND, OUT, TUPLE_ITEMS, TUPLE_SIZE, TYPE, c_api
+from .writer import EntryWriter, Shape
 
 _compiling = threading.Lock()
 

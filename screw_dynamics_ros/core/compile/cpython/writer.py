@@ -10,7 +10,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.cpython.layout import (
+from ..llvm.writer import Writer
+from .layout import (
     C_CONTIGUOUS_AND_ALIGNED,
     DATA,
     DESCR,
@@ -21,7 +22,6 @@ from screw_dynamics_ros.core.compile.cpython.layout import (
     WRITEABLE,
     c_api,
 )
-from screw_dynamics_ros.core.compile.llvm.writer import Writer
 
 Shape = tuple[int, ...]
 

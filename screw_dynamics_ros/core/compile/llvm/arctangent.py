@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from screw_dynamics_ros.core.compile.llvm.writer import Writer, constant, vector_type
+from .writer import Writer, constant, vector_type
 
 # Coefficients of fdlibm's arctangent on [-7/16, 7/16] (error below 1 ulp).
 COEFFICIENTS = (

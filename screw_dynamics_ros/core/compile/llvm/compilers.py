@@ -16,9 +16,10 @@ from contextlib import suppress
 from functools import cache
 from queue import Empty, SimpleQueue
 
-from screw_dynamics_ros.core.compile.llvm import compiler_process, native
-from screw_dynamics_ros.core.compile.sources import PACKAGE
 from screw_dynamics_ros.pipes import close_pipes, receive, send
+
+from ..sources import PACKAGE
+from . import compiler_process, native
 
 
 class Compilers:

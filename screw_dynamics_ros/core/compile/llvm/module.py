@@ -17,32 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from screw_dynamics_ros.core.compile.llvm.arctangent import arctangent_function
-from screw_dynamics_ros.core.compile.llvm.output_rows import OutputRows
-from screw_dynamics_ros.core.compile.llvm.sincos import sincos_function
-from screw_dynamics_ros.core.compile.llvm.stack_loop import ROWS, stack_loop
-from screw_dynamics_ros.core.compile.llvm.transposition import blocks, rows_to_columns
-from screw_dynamics_ros.core.compile.llvm.writer import (
-    NONTEMPORAL,
-    VECTOR_WINDOW,
-    Writer,
-    constant,
-    vector_type,
-)
-from screw_dynamics_ros.core.compile.program.divided_program import (
-    LONGEST,
-    PIECE,
-    WINDOW,
-    DividedProgram,
-    PlacedPart,
-)
-from screw_dynamics_ros.core.compile.program.packing import PACK, packed
-from screw_dynamics_ros.core.compile.program.sums import chained
-from screw_dynamics_ros.core.compile.program.tracing import (
-    WITH_CONSTANT,
-    Element,
-    Program,
-)
+from ..program.divided_program import LONGEST, PIECE, WINDOW, DividedProgram, PlacedPart
+from ..program.packing import PACK, packed
+from ..program.sums import chained
+from ..program.tracing import WITH_CONSTANT, Element, Program
+from .arctangent import arctangent_function
+from .output_rows import OutputRows
+from .sincos import sincos_function
+from .stack_loop import ROWS, stack_loop
+from .transposition import blocks, rows_to_columns
+from .writer import NONTEMPORAL, VECTOR_WINDOW, Writer, constant, vector_type
 
 # `contract` allows fused multiply-add. Nothing may assume that NaN or infinity do not occur.
 FLAGS = 'nsz arcp contract'

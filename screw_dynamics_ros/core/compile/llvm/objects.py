@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from screw_dynamics_ros.core.compile.llvm import native
-from screw_dynamics_ros.core.compile.llvm.module import scalar_kernel
-from screw_dynamics_ros.core.compile.program.tracing import Program
 from screw_dynamics_ros.core.errors import ArgumentError
+
+from ..program.tracing import Program
+from . import native
+from .module import scalar_kernel
 
 
 def object_file(

@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from screw_dynamics_ros.core.compile.llvm.transposition import transposed
-from screw_dynamics_ros.core.compile.llvm.writer import Writer, constant
-from screw_dynamics_ros.core.compile.program.tracing import Element
+from ..program.tracing import Element
+from .transposition import transposed
+from .writer import Writer, constant
 
 LINE = 8  # doubles in a cache line
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from screw_dynamics_ros.core.compile.llvm.writer import Writer, constant, vector_type
+from .writer import Writer, constant, vector_type
 
 # Coefficients of fdlibm's kernels on [-pi/4, pi/4] (error below 1 ulp).
 SIN = (

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from screw_dynamics_ros.core.compile.llvm.output_rows import LINE
-from screw_dynamics_ros.core.compile.llvm.writer import Writer
+from .output_rows import LINE
+from .writer import Writer
 
 ROWS = '%rows'  # the table of a tile: addresses of `lanes` rows for each array
 

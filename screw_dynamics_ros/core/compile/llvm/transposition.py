@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from screw_dynamics_ros.core.compile.llvm.writer import Writer
+from .writer import Writer
 
 
 def blocks(size: int, lanes: int) -> list[tuple[int, int]]:

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from screw_dynamics_ros.core.compile.program.packing import PACK, VECTORS
-from screw_dynamics_ros.core.compile.program.schedule import Part, schedule
-from screw_dynamics_ros.core.compile.program.tracing import Element, Program, operands
-from screw_dynamics_ros.core.compile.program.workspace import Workspace
+from .packing import PACK, VECTORS
+from .schedule import Part, schedule
+from .tracing import Element, Program, operands
+from .workspace import Workspace
 
 #: Doubles whose distance from a pointer fits in one byte of an x86 instruction. Longer distances
 #: take three bytes more.

@@ -34,7 +34,9 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.program.tracing import (
+from screw_dynamics_ros.core.reproducible import total
+
+from .tracing import (
     Operation,
     Program,
     Recorder,
@@ -44,7 +46,6 @@ from screw_dynamics_ros.core.compile.program.tracing import (
     use_counts,
     with_operands,
 )
-from screw_dynamics_ros.core.reproducible import total
 
 SUMS = frozenset({'add', 'sub', 'neg'})
 

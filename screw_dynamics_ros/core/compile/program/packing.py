@@ -17,14 +17,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from screw_dynamics_ros.core.compile.program.tracing import (
-    Element,
-    Operation,
-    Program,
-    operands,
-    use_counts,
-    with_operands,
-)
+from .tracing import Element, Operation, Program, operands, use_counts, with_operands
 
 PACK = 4  # elements of a matrix that are computed at once for one sample
 VECTORS = frozenset({'pack', 'splat', 'vadd', 'vsub', 'vmul', 'vneg'})  # operations on packs

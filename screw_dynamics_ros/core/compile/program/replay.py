@@ -23,18 +23,11 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.program.recorded_arrays import choice
-from screw_dynamics_ros.core.compile.program.tracing import (
-    WITH_CONSTANT,
-    Element,
-    Operation,
-    Program,
-    Scalar,
-    arctangent,
-    clamp,
-)
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
+
+from .recorded_arrays import choice
+from .tracing import WITH_CONSTANT, Element, Operation, Program, Scalar, arctangent, clamp
 
 
 def one_or_zero(mask: Any) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from screw_dynamics_ros.core.compile.program.tracing import Program, operands
+from .tracing import Program, operands
 
 
 @dataclass

@@ -9,13 +9,7 @@ a b + c d + e f + g h takes one product and three fused multiply-adds. Recursion
 
 from __future__ import annotations
 
-from screw_dynamics_ros.core.compile.program.tracing import (
-    Operation,
-    Program,
-    operands,
-    use_counts,
-    with_operands,
-)
+from .tracing import Operation, Program, operands, use_counts, with_operands
 
 SUMS = frozenset({'add', 'sub', 'neg', 'shift'})
 

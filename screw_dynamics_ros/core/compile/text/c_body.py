@@ -15,18 +15,12 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate, chain
 
-from screw_dynamics_ros.core.compile.program.divided_program import (
-    LONGEST,
-    PIECE,
-    WINDOW,
-    DividedProgram,
-    PlacedPart,
-)
-from screw_dynamics_ros.core.compile.program.packing import PACK, VECTORS, packed
-from screw_dynamics_ros.core.compile.program.sums import chained
-from screw_dynamics_ros.core.compile.program.tracing import Element, Operation, Program, operands
-from screw_dynamics_ros.core.compile.text.c_sincos import LANES
-from screw_dynamics_ros.core.compile.text.infix import infix, infix_element
+from ..program.divided_program import LONGEST, PIECE, WINDOW, DividedProgram, PlacedPart
+from ..program.packing import PACK, VECTORS, packed
+from ..program.sums import chained
+from ..program.tracing import Element, Operation, Program, operands
+from .c_sincos import LANES
+from .infix import infix, infix_element
 
 #: Definitions for packs: vectors of GCC and Clang, otherwise structures.
 PACKS = """\

@@ -13,7 +13,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from screw_dynamics_ros.core.compile.llvm.sincos import COS, ROUNDER, SIN
+from ..llvm.sincos import COS, ROUNDER, SIN
 
 LANES = 4
 #: pi/2 as a sum: two parts of 39 bits, and the rest.

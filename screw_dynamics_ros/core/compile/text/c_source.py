@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from screw_dynamics_ros.core.compile.program.tracing import Operation, Program
-from screw_dynamics_ros.core.compile.text.c_body import CBody
-from screw_dynamics_ros.core.compile.text.c_names import RESERVED
-from screw_dynamics_ros.core.compile.text.c_sincos import FUNCTION as SINCOS
 from screw_dynamics_ros.core.errors import ArgumentError
+
+from ..program.tracing import Operation, Program
+from .c_body import CBody
+from .c_names import RESERVED
+from .c_sincos import FUNCTION as SINCOS
 
 IDENTIFIER = re.compile('[A-Za-z][A-Za-z0-9_]*')
 #: Names within functions: intermediate results, and arrays of angles, their sines and cosines.

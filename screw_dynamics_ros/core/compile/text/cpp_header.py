@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from screw_dynamics_ros.core.compile.text.c_source import CFunction
+from .c_source import CFunction
 
 CHECKS = """\
 template <class Array, class = void>

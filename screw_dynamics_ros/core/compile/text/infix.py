@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from screw_dynamics_ros.core.compile.program.tracing import Element, Operation
+from ..program.tracing import Element, Operation
 
 BINARY = {'add': '+', 'sub': '-', 'mul': '*'}
 WITH_CONSTANT_FIRST = {'shift': '+', 'scale': '*', 'reciprocal': '/'}

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.program.tracing import Program
-from screw_dynamics_ros.core.compile.text.infix import infix, infix_element
+from ..program.tracing import Program
+from .infix import infix, infix_element
 
 
 def python_source(program: Program, name: str) -> str:

@@ -9,9 +9,9 @@ import ast
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 
-from screw_dynamics_ros.core.compile.typed import operations
-from screw_dynamics_ros.core.compile.typed.external import External, Signature
-from screw_dynamics_ros.core.compile.typed.functions import (
+from . import operations
+from .external import External, Signature
+from .functions import (
     BOOL,
     FLOAT,
     INT,
@@ -21,9 +21,9 @@ from screw_dynamics_ros.core.compile.typed.functions import (
     ValueType,
     declaration_of,
 )
-from screw_dynamics_ros.core.compile.typed.primitives import PRIMITIVES, Primitive
-from screw_dynamics_ros.core.compile.typed.source import FunctionSource
-from screw_dynamics_ros.core.compile.typed.writer import TypedWriter, Value, literal
+from .primitives import PRIMITIVES, Primitive
+from .source import FunctionSource
+from .writer import TypedWriter, Value, literal
 
 LARGEST_EXACT = 2**53  # integers up to it are floats, too
 

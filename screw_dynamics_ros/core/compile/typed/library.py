@@ -14,28 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile import cache as disk
-from screw_dynamics_ros.core.compile import sources
-from screw_dynamics_ros.core.compile.llvm import native
-from screw_dynamics_ros.core.compile.typed.external import (
-    External,
-    address_in_process,
-    address_of,
-)
-from screw_dynamics_ros.core.compile.typed.functions import (
-    BOOL,
-    FLOAT,
-    NOTHING,
-    FunctionDeclaration,
-    ValueType,
-    declaration_of,
-    view,
-)
-from screw_dynamics_ros.core.compile.typed.records import Opaque, Record
-from screw_dynamics_ros.core.compile.typed.source import FunctionSource, SourceFile
-from screw_dynamics_ros.core.compile.typed.statements import Statements
-from screw_dynamics_ros.core.compile.typed.writer import TypedWriter, external_name
 from screw_dynamics_ros.core.errors import ArgumentError, BackendError
+
+from .. import cache as disk
+from .. import sources
+from ..llvm import native
+from .external import External, address_in_process, address_of
+from .functions import BOOL, FLOAT, NOTHING, FunctionDeclaration, ValueType, declaration_of, view
+from .records import Opaque, Record
+from .source import FunctionSource, SourceFile
+from .statements import Statements
+from .writer import TypedWriter, external_name
 
 INTRINSICS = (
     'declare double @llvm.fabs.f64(double)',

@@ -18,8 +18,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.typed.functions import Bytes, Floats, Ints
 from screw_dynamics_ros.core.errors import ArgumentError
+
+from .functions import Bytes, Floats, Ints
 
 _FORMATS: Any = [struct.Struct(f'<{code}') for code in 'Iiqd']
 _U32, _I32, _I64, _F64 = _FORMATS

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ast
 
-from screw_dynamics_ros.core.compile.typed.functions import FLOAT, INT
-from screw_dynamics_ros.core.compile.typed.writer import TypedWriter, Value, literal
+from .functions import FLOAT, INT
+from .writer import TypedWriter, Value, literal
 
 FLOAT_OPERATIONS: dict[type[ast.AST], str] = {
     ast.Add: 'fadd',

@@ -10,18 +10,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from screw_dynamics_ros.core.compile.typed import external, memory, operations
-from screw_dynamics_ros.core.compile.typed.external import External
-from screw_dynamics_ros.core.compile.typed.functions import (
-    BOOL,
-    BYTES,
-    FLOAT,
-    FLOATS,
-    INT,
-    INTS,
-    ValueType,
-)
-from screw_dynamics_ros.core.compile.typed.writer import NO_VALUE, TypedWriter, Value, literal
+from . import external, memory, operations
+from .external import External
+from .functions import BOOL, BYTES, FLOAT, FLOATS, INT, INTS, ValueType
+from .writer import NO_VALUE, TypedWriter, Value, literal
 
 Arguments = Sequence[Value]
 

@@ -25,19 +25,10 @@ from typing import Any, ClassVar, NamedTuple, TypeVar, Union, get_args, get_orig
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.typed.external import address_of
-from screw_dynamics_ros.core.compile.typed.functions import (
-    BOOL,
-    BYTES,
-    FLOAT,
-    FLOATS,
-    INT,
-    INTS,
-    TYPES,
-    TypedFunctionError,
-    ValueType,
-)
 from screw_dynamics_ros.core.errors import ArgumentError
+
+from .external import address_of
+from .functions import BOOL, BYTES, FLOAT, FLOATS, INT, INTS, TYPES, TypedFunctionError, ValueType
 
 Self = TypeVar('Self', bound='Record')
 WORD = 8  # bytes

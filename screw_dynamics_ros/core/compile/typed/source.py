@@ -12,7 +12,7 @@ import operator
 from types import CodeType, ModuleType
 from typing import Any
 
-from screw_dynamics_ros.core.compile.typed.functions import FunctionDeclaration, TypedFunctionError
+from .functions import FunctionDeclaration, TypedFunctionError
 
 #: Operations of constants, which have the results of Python.
 OPERATORS: dict[type[ast.AST], Any] = {

@@ -16,17 +16,10 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from screw_dynamics_ros.core.compile.typed.expressions import Expressions, remedy
-from screw_dynamics_ros.core.compile.typed.functions import (
-    BOOL,
-    INT,
-    NOTHING,
-    TYPES,
-    FunctionDeclaration,
-    ValueType,
-)
-from screw_dynamics_ros.core.compile.typed.source import FunctionSource
-from screw_dynamics_ros.core.compile.typed.writer import TypedWriter, Value, literal
+from .expressions import Expressions, remedy
+from .functions import BOOL, INT, NOTHING, TYPES, FunctionDeclaration, ValueType
+from .source import FunctionSource
+from .writer import TypedWriter, Value, literal
 
 Values = dict[str, Value]
 #: The end of a path: its block, and the values of names there.

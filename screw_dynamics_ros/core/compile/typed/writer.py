@@ -8,16 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from screw_dynamics_ros.core.compile.cpython.writer import EntryWriter
-from screw_dynamics_ros.core.compile.llvm.writer import constant
-from screw_dynamics_ros.core.compile.typed.external import External, Signature
-from screw_dynamics_ros.core.compile.typed.functions import (
-    BOOL,
-    FLOAT,
-    INT,
-    NOTHING,
-    ValueType,
-)
+from ..cpython.writer import EntryWriter
+from ..llvm.writer import constant
+from .external import External, Signature
+from .functions import BOOL, FLOAT, INT, NOTHING, ValueType
 
 #: Types of C in IR.
 IR_TYPES = {'i32': 'i32', 'i64': 'i64', 'address': 'i64', 'double': 'double', 'void': 'void'}

@@ -3,11 +3,7 @@
 
 """The model state of a robot along a recorded motion."""
 
-from screw_dynamics_ros.core.measurement.annotation.annotate import Annotator, annotate_arrays
-from screw_dynamics_ros.core.measurement.annotation.settings import (
-    DEFAULT,
-    OUTPUTS,
-    AnnotationSettings,
-)
+from .annotate import Annotator, annotate_arrays
+from .settings import DEFAULT, OUTPUTS, AnnotationSettings
 
 __all__ = ['DEFAULT', 'OUTPUTS', 'AnnotationSettings', 'Annotator', 'annotate_arrays']

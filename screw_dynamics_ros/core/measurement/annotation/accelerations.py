@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.measurement.annotation.first_order import first_order
 from screw_dynamics_ros.core.types import Array
+
+from .first_order import first_order
 
 BLOCK_SIZE = 16384  # samples
 

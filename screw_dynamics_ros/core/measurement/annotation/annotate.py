@@ -17,33 +17,27 @@ from screw_dynamics_ros.core.arms.inverse.manipulability import dexterities
 from screw_dynamics_ros.core.compile.kernels import Kernel, make_kernel
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.annotation.accelerations import accelerations
-from screw_dynamics_ros.core.measurement.annotation.observation import StackObserver
-from screw_dynamics_ros.core.measurement.annotation.settings import (
-    DEFAULT,
-    AnnotationSettings,
-    check_outputs,
-)
-from screw_dynamics_ros.core.measurement.annotation.singularities import (
-    Sampler,
-    freedoms_of,
-)
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
-from screw_dynamics_ros.core.measurement.estimation.observers.parameters import check_per_joint
-from screw_dynamics_ros.core.measurement.estimation.observers.quantities import (
+from screw_dynamics_ros.core.robot.actuated_robot import REST, Source
+from screw_dynamics_ros.core.robot.fused_kernel import Formula, fused_specification
+from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.tree.joint_limits import velocity_names
+from screw_dynamics_ros.core.types import Array
+
+from ..estimation.effort_terms import TERMS
+from ..estimation.observers.parameters import check_per_joint
+from ..estimation.observers.quantities import (
     Efforts,
     effort_terms,
     friction_of,
     quantities,
     static_torque,
 )
-from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
-from screw_dynamics_ros.core.measurement.quantities import QUANTITIES, contact
-from screw_dynamics_ros.core.robot.actuated_robot import REST, Source
-from screw_dynamics_ros.core.robot.fused_kernel import Formula, fused_specification
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.tree.joint_limits import velocity_names
-from screw_dynamics_ros.core.types import Array
+from ..estimation.observers.table import OBSERVERS
+from ..quantities import QUANTITIES, contact
+from .accelerations import accelerations
+from .observation import StackObserver
+from .settings import DEFAULT, AnnotationSettings, check_outputs
+from .singularities import Sampler, freedoms_of
 
 BLOCK_SIZE = 8192  # samples computed at once
 READING_PREFIX = 'read: '  # prefix of observer inputs: 'momentum' is also an output

@@ -17,23 +17,16 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.compile.kernels import (
-    KernelSpecification,
-    compiled_into,
-    make_kernel,
-)
-from screw_dynamics_ros.core.measurement.annotation.first_order import first_order
-from screw_dynamics_ros.core.measurement.annotation.settings import AnnotationSettings
-from screw_dynamics_ros.core.measurement.estimation.delay_line import StackDelay
-from screw_dynamics_ros.core.measurement.estimation.observers import table
-from screw_dynamics_ros.core.measurement.estimation.observers.observer import (
-    FirstOrderObserver,
-    Observer,
-    Sample,
-)
-from screw_dynamics_ros.core.measurement.estimation.observers.parameters import values_of_joints
-from screw_dynamics_ros.core.measurement.estimation.observers.quantities import SIGNS, late_names
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, compiled_into, make_kernel
 from screw_dynamics_ros.core.types import Array
+
+from ..estimation.delay_line import StackDelay
+from ..estimation.observers import table
+from ..estimation.observers.observer import FirstOrderObserver, Observer, Sample
+from ..estimation.observers.parameters import values_of_joints
+from ..estimation.observers.quantities import SIGNS, late_names
+from .first_order import first_order
+from .settings import AnnotationSettings
 
 
 class StackObserver:

@@ -11,13 +11,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
-from screw_dynamics_ros.core.measurement.estimation.observers.parameters import (
-    JOINTS,
-    ObserverParameters,
-    check_per_joint,
-)
-from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
+
+from ..estimation.effort_terms import TERMS
+from ..estimation.observers.parameters import JOINTS, ObserverParameters, check_per_joint
+from ..estimation.observers.table import OBSERVERS
 
 #: Outputs of the whole robot, and of links, such as 'twist/<link>'.
 OF_ROBOT = (

@@ -39,19 +39,14 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.description.motor_coupling import motor_coupling
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.measurement.annotation.annotate import annotate_arrays
-from screw_dynamics_ros.core.measurement.annotation.settings import AnnotationSettings
-from screw_dynamics_ros.core.measurement.estimation.noise_propagation import (
-    NoiseVariance,
-    momentum_stage,
-    torque_stage,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording import JointRecording
-from screw_dynamics_ros.core.measurement.identification.dynamics.result import (
-    DynamicIdentification,
-)
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.types import Array
+
+from ..estimation.noise_propagation import NoiseVariance, momentum_stage, torque_stage
+from ..identification.dynamics.recording import JointRecording
+from ..identification.dynamics.result import DynamicIdentification
+from .annotate import annotate_arrays
+from .settings import AnnotationSettings
 
 OBSERVER = 'momentum'
 

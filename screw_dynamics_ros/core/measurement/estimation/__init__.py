@@ -3,19 +3,14 @@
 
 """Estimation of external wrenches and contacts from joint torques."""
 
-from screw_dynamics_ros.core.measurement.estimation.contact_localization import (
-    ContactLocator,
-    Localization,
-    LocalizationOptions,
-    LocatedContact,
-)
-from screw_dynamics_ros.core.measurement.estimation.contact_wrench import (
+from .contact_localization import ContactLocator, Localization, LocalizationOptions, LocatedContact
+from .contact_wrench import (
     contact_wrench,
     external_torques,
     observability_pivots,
     smallest_singular_value,
 )
-from screw_dynamics_ros.core.measurement.estimation.link_segments import Segment, link_segments
+from .link_segments import Segment, link_segments
 
 __all__ = [
     'ContactLocator',

@@ -32,12 +32,7 @@ from __future__ import annotations
 import numpy as np
 
 from screw_dynamics_ros.core.compile.program.tracing import clamp
-from screw_dynamics_ros.core.linear import (
-    cross,
-    solve_positive_definite,
-    triangular_factor,
-    zeros,
-)
+from screw_dynamics_ros.core.linear import cross, solve_positive_definite, triangular_factor, zeros
 from screw_dynamics_ros.core.types import Array
 
 GRID = np.linspace(0.0, 1.0, 13)

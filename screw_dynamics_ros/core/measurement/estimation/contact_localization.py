@@ -37,13 +37,11 @@ from screw_dynamics_ros.core.compile.kernels import (
     make_kernel,
 )
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.estimation import contact_hypothesis
-from screw_dynamics_ros.core.measurement.estimation.contact_hypothesis import (
-    GRID,
-    PRIOR_INFORMATION,
-)
-from screw_dynamics_ros.core.measurement.estimation.link_segments import Segment
 from screw_dynamics_ros.core.types import Array
+
+from . import contact_hypothesis
+from .contact_hypothesis import GRID, PRIOR_INFORMATION
+from .link_segments import Segment
 
 REFINED_HYPOTHESES = 8  # refined hypotheses, those with the smallest misfits on the grid
 LANES = 8  # largest number of samples that a processor computes at once

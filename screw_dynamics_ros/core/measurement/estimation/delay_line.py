@@ -31,12 +31,9 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
-    StepLengths,
-    are_finite,
-    step_length,
-)
 from screw_dynamics_ros.core.types import Array
+
+from .observers.steps import StepLengths, are_finite, step_length
 
 CAPACITY = 2048  # samples
 

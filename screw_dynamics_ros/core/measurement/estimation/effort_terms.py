@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from screw_dynamics_ros.core.measurement.estimation.contact_wrench import external_torques
 from screw_dynamics_ros.core.types import Array
+
+from .contact_wrench import external_torques
 
 #: Terms in the order of the elements of `shares`.
 TERMS = ('gravity', 'coriolis', 'friction', 'inertia', 'payload')

@@ -35,8 +35,9 @@ import numpy as np
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths, step_length
 from screw_dynamics_ros.core.types import Array
+
+from .observers.steps import StepLengths, step_length
 
 SERIES_LIMIT = 1e-6  # a h below which the series of w1 is exact to rounding
 PASS_WEIGHTS = (0.0, 0.0, 1.0)  # weights of an inactive filter, and of the first step

@@ -27,26 +27,14 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core.dynamics.regressor import PARAMETERS, moments_of_inertias
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.measurement.estimation.tool_identification import (
-    MIN_MASS_SIGMAS,
-    NoToolError,
-    check_orientations,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit import (
-    autocorrelation_times,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.filtering import (
-    chosen_cutoff,
-    pieces,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.pseudo_inertia import (
-    inertia_of,
-    parameters_of,
-    physical,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording import JointRecording
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.types import Array
+
+from ..identification.dynamics.effort_fit import autocorrelation_times
+from ..identification.dynamics.filtering import chosen_cutoff, pieces
+from ..identification.dynamics.pseudo_inertia import inertia_of, parameters_of, physical
+from ..identification.dynamics.recording import JointRecording
+from .tool_identification import MIN_MASS_SIGMAS, NoToolError, check_orientations
 
 #: Smallest relative singular value of the normalized regressor for determined parameters.
 MIN_SINGULAR_VALUE = 1e-6

@@ -36,26 +36,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from screw_dynamics_ros.core.description.rigid_body import PARAMETERS, RigidBody, pseudo_inertias
-from screw_dynamics_ros.core.errors import (
-    ArgumentError,
-    NotEnoughDataError,
-    UnknownNameError,
-)
+from screw_dynamics_ros.core.errors import ArgumentError, NotEnoughDataError, UnknownNameError
 from screw_dynamics_ros.core.lie import so3
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
-    FRICTION,
-    PAYLOAD,
-    momenta_and_known_torques,
-    motor_torques,
-)
-from screw_dynamics_ros.core.measurement.identification.jackknife import (
-    jackknife,
-    state_classes,
-    time_blocks,
-)
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
+
+from ..identification.jackknife import jackknife, state_classes, time_blocks
+from .effort_terms import FRICTION, PAYLOAD, momenta_and_known_torques, motor_torques
 
 CONFIDENCE = 0.95
 

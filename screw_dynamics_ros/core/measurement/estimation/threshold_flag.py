@@ -21,8 +21,9 @@ import numpy as np
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths, step_length
 from screw_dynamics_ros.core.types import Array
+
+from .observers.steps import StepLengths, step_length
 
 NO_STRETCH = -1  # the signal is not beyond its threshold
 NO_CAUSE = -1

@@ -23,11 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import float_array
-from screw_dynamics_ros.core.errors import (
-    ArgumentError,
-    ErrorCode,
-    ScrewDynamicsError,
-)
+from screw_dynamics_ros.core.errors import ArgumentError, ErrorCode, ScrewDynamicsError
 from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.types import Array
 

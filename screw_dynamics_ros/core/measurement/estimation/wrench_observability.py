@@ -40,10 +40,11 @@ from types import SimpleNamespace
 import numpy as np
 
 from screw_dynamics_ros.core.compile.typed.library import calls
-from screw_dynamics_ros.core.measurement.estimation import wrench_decomposition as d
-from screw_dynamics_ros.core.measurement.estimation.contact_wrench import lengths
-from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps, low_pass_step
 from screw_dynamics_ros.core.types import Array
+
+from . import wrench_decomposition as d
+from .contact_wrench import lengths
+from .low_pass import LowPassSteps, low_pass_step
 
 
 @cache

@@ -29,8 +29,9 @@ from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.dynamics.newton_euler import newton_euler, represented_inertia
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import SETTLING_TIME_CONSTANTS
 from screw_dynamics_ros.core.types import Array
+
+from .observers.steps import SETTLING_TIME_CONSTANTS
 
 
 def sensor_motion(V: Array, dV: Array, C: Array, gravity: Array) -> Array:

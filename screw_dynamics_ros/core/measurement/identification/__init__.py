@@ -3,19 +3,10 @@
 
 """Identification from measurements: geometric calibration, accuracy, dynamics."""
 
-from screw_dynamics_ros.core.measurement.identification.accuracy import Accuracy
-from screw_dynamics_ros.core.measurement.identification.measurements import (
-    MeasuredDistances,
-    MeasuredPoints,
-    MeasuredPoses,
-)
-from screw_dynamics_ros.core.measurement.identification.observability import (
-    informative_configurations,
-)
-from screw_dynamics_ros.core.measurement.identification.robot_calibration import (
-    RobotCalibration,
-    calibrate_robot,
-)
+from .accuracy import Accuracy
+from .measurements import MeasuredDistances, MeasuredPoints, MeasuredPoses
+from .observability import informative_configurations
+from .robot_calibration import RobotCalibration, calibrate_robot
 
 __all__ = [
     'Accuracy',

@@ -32,20 +32,10 @@ from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.kinematics.link_table import Z_SCREWS, LinkTable
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.lie._arrays import check_pose
-from screw_dynamics_ros.core.measurement.identification.least_squares import (
-    RANK_TOLERANCE,
-    Fit,
-    described,
-    progress,
-)
-from screw_dynamics_ros.core.measurement.identification.measurements import (
-    DISPLACEMENTS,
-    MeasuredPoints,
-    MeasuredPoses,
-    Measurements,
-    check_finite,
-)
 from screw_dynamics_ros.core.types import Array
+
+from .least_squares import RANK_TOLERANCE, Fit, described, progress
+from .measurements import DISPLACEMENTS, MeasuredPoints, MeasuredPoses, Measurements, check_finite
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,9 +43,10 @@ from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.kinematics.robot_geometry import geometry_of
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.lie._arrays import finite_pose
-from screw_dynamics_ros.core.measurement.identification.measurements import DISPLACEMENTS
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND, mimic_map
 from screw_dynamics_ros.core.types import Array
+
+from .measurements import DISPLACEMENTS
 
 Group = Literal['axes', 'offsets', 'scales', 'base', 'tool', 'target']
 GROUPS: tuple[Group, ...] = get_args(Group)

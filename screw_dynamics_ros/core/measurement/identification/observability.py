@@ -28,10 +28,11 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import check_count
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.identification.chain_errors import ChainErrors
-from screw_dynamics_ros.core.measurement.identification.least_squares import RANK_TOLERANCE, Fit
-from screw_dynamics_ros.core.measurement.identification.measurements import Measurements
 from screw_dynamics_ros.core.types import Array
+
+from .chain_errors import ChainErrors
+from .least_squares import RANK_TOLERANCE, Fit
+from .measurements import Measurements
 
 #: Largest number of exchanges per chosen configuration.
 MAX_PASSES = 10

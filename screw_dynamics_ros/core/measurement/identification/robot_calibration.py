@@ -27,21 +27,12 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import check_number, float_array
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.measurement.identification.least_squares import (
-    RANK_TOLERANCE,
-    described,
-    progress,
-)
-from screw_dynamics_ros.core.measurement.identification.measurements import (
-    Measurements,
-    check_finite,
-)
-from screw_dynamics_ros.core.measurement.identification.target_errors import TARGET, TargetErrors
-from screw_dynamics_ros.core.measurement.identification.weighted_problem import (
-    WeightedProblem,
-    registered_frames,
-)
 from screw_dynamics_ros.core.types import Array
+
+from .least_squares import RANK_TOLERANCE, described, progress
+from .measurements import Measurements, check_finite
+from .target_errors import TARGET, TargetErrors
+from .weighted_problem import WeightedProblem, registered_frames
 
 DEFAULT_ESTIMATE = ('axes', 'base', 'target')
 

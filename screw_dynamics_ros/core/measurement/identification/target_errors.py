@@ -18,14 +18,10 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.identification.chain_errors import (
-    GROUPS,
-    ChainErrors,
-    parameters_of,
-    with_joint_origins,
-)
-from screw_dynamics_ros.core.measurement.identification.measurements import DISPLACEMENTS
 from screw_dynamics_ros.core.types import Array
+
+from .chain_errors import GROUPS, ChainErrors, parameters_of, with_joint_origins
+from .measurements import DISPLACEMENTS
 
 TARGET = 'target'
 

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.identification.robot_calibration import RobotCalibration
 from screw_dynamics_ros.core.types import Array
+
+from .robot_calibration import RobotCalibration
 
 FOLDS = 5
 

@@ -12,19 +12,13 @@ import numpy as np
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.lie.orientations import nearest_rotation
-from screw_dynamics_ros.core.measurement.identification.frame_registration import (
-    register_frames,
-    register_points,
-)
-from screw_dynamics_ros.core.measurement.identification.least_squares import Fit
-from screw_dynamics_ros.core.measurement.identification.measurements import (
-    MeasuredPoints,
-    MeasuredPoses,
-    Measurements,
-)
-from screw_dynamics_ros.core.measurement.identification.outliers import doubtful, huber_weights
-from screw_dynamics_ros.core.measurement.identification.target_errors import TargetErrors
 from screw_dynamics_ros.core.types import Array
+
+from .frame_registration import register_frames, register_points
+from .least_squares import Fit
+from .measurements import MeasuredPoints, MeasuredPoses, Measurements
+from .outliers import doubtful, huber_weights
+from .target_errors import TargetErrors
 
 MAX_OUTLIER_ROUNDS = 10  # rounds of excluding measurements
 

@@ -3,21 +3,10 @@
 
 """Multibody systems in absolute coordinates; doc/theory/absolute_coordinates.md."""
 
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import (
-    GROUND,
-    AbsoluteBody,
-    ConstraintJoint,
-    frame,
-)
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.body_equations import Coupling
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.groups import (
-    SE3,
-    ConfigurationGroup,
-    GroupState,
-    SO3xR3,
-    StateGroup,
-)
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.lower_pairs import (
+from .bodies import GROUND, AbsoluteBody, ConstraintJoint, frame
+from .body_equations import Coupling
+from .groups import SE3, ConfigurationGroup, GroupState, SO3xR3, StateGroup
+from .lower_pairs import (
     CYLINDRICAL,
     PLANAR,
     PRISMATIC,
@@ -27,12 +16,8 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates.lower_pairs import 
     LowerPair,
     lower_pair,
 )
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system import AbsoluteSystem
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system_values import (
-    Energy,
-    Stabilization,
-    Violation,
-)
+from .system import AbsoluteSystem
+from .system_values import Energy, Stabilization, Violation
 
 __all__ = [
     'CYLINDRICAL',

@@ -17,10 +17,11 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.lie._arrays import check_pose
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.groups import SE3, check_group
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.lower_pairs import LowerPair
 from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
 from screw_dynamics_ros.core.types import Array
+
+from .groups import SE3, check_group
+from .lower_pairs import LowerPair
 
 #: The name of what does not move.
 GROUND = 'ground'

@@ -43,13 +43,10 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.lie import quaternions, so3
 from screw_dynamics_ros.core.linear import cross, times, zeros
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import (
-    GROUND,
-    AbsoluteBody,
-    ConstraintJoint,
-)
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.groups import SE3, SO3xR3
 from screw_dynamics_ros.core.types import Array
+
+from .bodies import GROUND, AbsoluteBody, ConstraintJoint
+from .groups import SE3, SO3xR3
 
 #: The components of a twist in which joints of one freedom move.
 TURN_COMPONENT, SHIFT_COMPONENT = 2, 5

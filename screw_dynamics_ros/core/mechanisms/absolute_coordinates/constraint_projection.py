@@ -21,8 +21,9 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.errors import InfeasibleConstraintsError
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system import AbsoluteSystem
 from screw_dynamics_ros.core.types import Array
+
+from .system import AbsoluteSystem
 
 #: Largest displacement in one step [rad, m]: Newton's method from further away goes astray.
 MAX_STEP = 0.5

@@ -26,18 +26,11 @@ from typing import NamedTuple
 import numpy as np
 
 from screw_dynamics_ros.core.lie import screw_systems
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import (
-    GROUND,
-    AbsoluteBody,
-    ConstraintJoint,
-)
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.groups import (
-    SE3,
-    ConfigurationGroup,
-    SO3xR3,
-)
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system import AbsoluteSystem
 from screw_dynamics_ros.core.types import Array
+
+from .bodies import GROUND, AbsoluteBody, ConstraintJoint
+from .groups import SE3, ConfigurationGroup, SO3xR3
+from .system import AbsoluteSystem
 
 #: What counts as zero beside numbers of size 1.
 ZERO_TOLERANCE = 1e-9

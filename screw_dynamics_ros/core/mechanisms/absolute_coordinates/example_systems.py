@@ -18,16 +18,12 @@ import numpy as np
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.lie import so3
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import (
-    GROUND,
-    AbsoluteBody,
-    ConstraintJoint,
-    frame,
-)
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.groups import SE3
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.lower_pairs import SPHERICAL
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system import AbsoluteSystem
 from screw_dynamics_ros.core.types import Array
+
+from .bodies import GROUND, AbsoluteBody, ConstraintJoint, frame
+from .groups import SE3
+from .lower_pairs import SPHERICAL
+from .system import AbsoluteSystem
 
 ALUMINUM = 2700.0  # kg/m^3
 WEIGHT = (0.0, 0.0, -9.81)

@@ -23,31 +23,17 @@ from screw_dynamics_ros.core.description.robot_description import Joint, RobotDe
 from screw_dynamics_ros.core.description.xml_values import rotation_from_rpy
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
 from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import (
-    GROUND,
-    AbsoluteBody,
-    ConstraintJoint,
-    frame,
-    rigid_body,
-)
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.body_equations import (
-    SHIFT_COMPONENT,
-    TURN_COMPONENT,
-    Coupling,
-)
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.constraint_projection import (
-    project_configuration,
-)
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.exactness import choose_groups
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.groups import check_group
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.lower_pairs import lower_pair
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system import AbsoluteSystem
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system_values import (
-    NO_STABILIZATION,
-    Stabilization,
-)
 from screw_dynamics_ros.core.tree.multibody_tree import mimic_map
 from screw_dynamics_ros.core.types import Array
+
+from .bodies import GROUND, AbsoluteBody, ConstraintJoint, frame, rigid_body
+from .body_equations import SHIFT_COMPONENT, TURN_COMPONENT, Coupling
+from .constraint_projection import project_configuration
+from .exactness import choose_groups
+from .groups import check_group
+from .lower_pairs import lower_pair
+from .system import AbsoluteSystem
+from .system_values import NO_STABILIZATION, Stabilization
 
 
 def absolute_system(

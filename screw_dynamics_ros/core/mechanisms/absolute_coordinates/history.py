@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import check_number, vector
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.integration import Integrator, RungeKutta
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system import AbsoluteSystem
 from screw_dynamics_ros.core.types import Array
+
+from .system import AbsoluteSystem
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,12 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.linear import (
-    solve_positive_definite,
-    sparse_product,
-    symmetric,
-    zeros,
-)
+from screw_dynamics_ros.core.linear import solve_positive_definite, sparse_product, symmetric, zeros
 from screw_dynamics_ros.core.types import Array
 
 if TYPE_CHECKING:

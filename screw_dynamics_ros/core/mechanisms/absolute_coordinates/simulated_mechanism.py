@@ -17,14 +17,11 @@ from screw_dynamics_ros.core.errors import (
     InfeasibleConstraintsError,
 )
 from screw_dynamics_ros.core.integration import RK4, RungeKutta, Tableau
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import checked_configuration
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.constraint_projection import (
-    check_closed,
-    project_configuration,
-    project_velocity,
-)
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system import AbsoluteSystem
 from screw_dynamics_ros.core.types import Array
+
+from .bodies import checked_configuration
+from .constraint_projection import check_closed, project_configuration, project_velocity
+from .system import AbsoluteSystem
 
 #: What a state may violate its joints by when it is set [rad, m; 1/s].
 SET_TOLERANCE = 1e-6

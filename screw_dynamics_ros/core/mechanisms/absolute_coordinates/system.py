@@ -14,37 +14,16 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.compile.kernels import choose_backend
-from screw_dynamics_ros.core.errors import (
-    InfeasibleConstraintsError,
-    UnknownNameError,
-)
+from screw_dynamics_ros.core.errors import InfeasibleConstraintsError, UnknownNameError
 from screw_dynamics_ros.core.kinematics.reconstruction import pose_of
 from screw_dynamics_ros.core.lie import quaternions, se3, so3
 from screw_dynamics_ros.core.linear import times
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import (
-    AbsoluteBody,
-    ConstraintJoint,
-    check_structure,
-    checked_configuration,
-)
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.body_equations import (
-    SHIFT_COMPONENT,
-    TURN_COMPONENT,
-    BodiesMotion,
-    Coupling,
-    coordinate,
-)
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system_equations import (
-    SystemEquations,
-    SystemFunctions,
-)
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.system_values import (
-    NO_STABILIZATION,
-    Energy,
-    Stabilization,
-    Violation,
-)
 from screw_dynamics_ros.core.types import Array
+
+from .bodies import AbsoluteBody, ConstraintJoint, check_structure, checked_configuration
+from .body_equations import SHIFT_COMPONENT, TURN_COMPONENT, BodiesMotion, Coupling, coordinate
+from .system_equations import SystemEquations, SystemFunctions
+from .system_values import NO_STABILIZATION, Energy, Stabilization, Violation
 
 if TYPE_CHECKING:
     from scipy import sparse

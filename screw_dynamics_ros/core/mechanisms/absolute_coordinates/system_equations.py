@@ -23,23 +23,13 @@ from screw_dynamics_ros.core.compile.kernels import (
 from screw_dynamics_ros.core.kinematics.reconstruction import displaced_pose
 from screw_dynamics_ros.core.lie import se3, so3xr3
 from screw_dynamics_ros.core.linear import times, zeros
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import (
-    AbsoluteBody,
-    ConstraintJoint,
-)
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.body_equations import (
-    BodiesMotion,
-    BodyEquations,
-    Coupling,
-    JointEquations,
-)
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.groups import SE3, SO3xR3
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.independence import independent_rows
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.saddle_point import (
-    RowPattern,
-    SaddlePoint,
-)
 from screw_dynamics_ros.core.types import Array
+
+from .bodies import AbsoluteBody, ConstraintJoint
+from .body_equations import BodiesMotion, BodyEquations, Coupling, JointEquations
+from .groups import SE3, SO3xR3
+from .independence import independent_rows
+from .saddle_point import RowPattern, SaddlePoint
 
 
 class SystemEquations:

@@ -23,23 +23,21 @@ from screw_dynamics_ros.core.errors import (
     UnknownNameError,
 )
 from screw_dynamics_ros.core.lie._arrays import finite_pose
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import GROUND
-from screw_dynamics_ros.core.mechanisms.closures import dependent_motion, hybrid
-from screw_dynamics_ros.core.mechanisms.closures.closure_equations import (
-    closure_bias,
-    closure_jacobian,
-)
-from screw_dynamics_ros.core.mechanisms.closures.closure_mobility import Mobility, mobility
-from screw_dynamics_ros.core.mechanisms.closures.dependent_motion import Partition
-from screw_dynamics_ros.core.mechanisms.closures.inverse_kinematics import ClosedInverseKinematics
-from screw_dynamics_ros.core.mechanisms.closures.loop_closures import LoopClosures
-from screw_dynamics_ros.core.mechanisms.closures.position_closure import Closing, PositionClosure
 from screw_dynamics_ros.core.robot import actuated_robot as formulas
 from screw_dynamics_ros.core.robot.actuated_robot import Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, mimic_map
 from screw_dynamics_ros.core.types import Array
+
+from ..absolute_coordinates.bodies import GROUND
+from . import dependent_motion, hybrid
+from .closure_equations import closure_bias, closure_jacobian
+from .closure_mobility import Mobility, mobility
+from .dependent_motion import Partition
+from .inverse_kinematics import ClosedInverseKinematics
+from .loop_closures import LoopClosures
+from .position_closure import Closing, PositionClosure
 
 #: Independence of the passive joints below which a configuration counts as singular: their rates
 #: are some 1 / SINGULARITY_TOLERANCE times those of the actuated joints there, and with a gap of

@@ -29,9 +29,10 @@ from screw_dynamics_ros.core.kinematics.jacobians import jacobian
 from screw_dynamics_ros.core.kinematics.poe import link_pose
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import GROUND, ConstraintJoint
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
+
+from ..absolute_coordinates.bodies import GROUND, ConstraintJoint
 
 Closures = Sequence[ConstraintJoint]
 

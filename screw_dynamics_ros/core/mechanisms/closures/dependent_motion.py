@@ -24,15 +24,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from screw_dynamics_ros.core.linear import least_squares, solve_positive_definite, symmetric, zeros
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import ConstraintJoint
-from screw_dynamics_ros.core.mechanisms.closures.closure_equations import (
-    closure_bias,
-    closure_jacobian,
-    gap,
-)
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.tree.multibody_tree import Tree, plain
 from screw_dynamics_ros.core.types import Array
+
+from ..absolute_coordinates.bodies import ConstraintJoint
+from .closure_equations import closure_bias, closure_jacobian, gap
 
 #: Of a Newton step, in proportion to the squared gap; keeps it short where a loop hardly closes.
 NEWTON_DAMPING = 0.03

@@ -15,11 +15,12 @@ from screw_dynamics_ros.core.description.robot_description import (
     RobotDescription,
 )
 from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import ConstraintJoint, frame
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.lower_pairs import REVOLUTE
-from screw_dynamics_ros.core.mechanisms.closures.closed_robot import ClosedRobot
-from screw_dynamics_ros.core.mechanisms.closures.loop_closures import LoopClosures
 from screw_dynamics_ros.core.robot.robot import Robot
+
+from ..absolute_coordinates.bodies import ConstraintJoint, frame
+from ..absolute_coordinates.lower_pairs import REVOLUTE
+from .closed_robot import ClosedRobot
+from .loop_closures import LoopClosures
 
 UNLIMITED = Limits(-np.inf, np.inf, np.inf, np.inf)
 

@@ -20,22 +20,19 @@ from screw_dynamics_ros.core.arms.inverse.position import (
     freedom_within_limits,
     rigid_defect,
 )
-from screw_dynamics_ros.core.compile.kernels import (
-    KernelSpecification,
-    compiled_into,
-    make_kernel,
-)
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, compiled_into, make_kernel
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.jacobians import jacobian
 from screw_dynamics_ros.core.kinematics.poe import link_pose
 from screw_dynamics_ros.core.kinematics.pose_error import pose_error
 from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import ConstraintJoint
-from screw_dynamics_ros.core.mechanisms.closures.closure_equations import closure_jacobian, gap
-from screw_dynamics_ros.core.mechanisms.closures.position_closure import PositionClosure
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.tree.multibody_tree import Tree, plain
 from screw_dynamics_ros.core.types import Array
+
+from ..absolute_coordinates.bodies import ConstraintJoint
+from .closure_equations import closure_jacobian, gap
+from .position_closure import PositionClosure
 
 NEWTON_DAMPING = 0.03
 

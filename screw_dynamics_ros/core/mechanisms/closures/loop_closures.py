@@ -13,9 +13,10 @@ from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.description.file_entries import check_keys, number_of, quoted
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.errors import DescriptionError
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.bodies import ConstraintJoint
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.from_description import loop_closures
-from screw_dynamics_ros.core.mechanisms.absolute_coordinates.lower_pairs import PAIRS
+
+from ..absolute_coordinates.bodies import ConstraintJoint
+from ..absolute_coordinates.from_description import loop_closures
+from ..absolute_coordinates.lower_pairs import PAIRS
 
 
 @dataclass(frozen=True, eq=False)

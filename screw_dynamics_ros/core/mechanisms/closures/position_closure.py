@@ -10,18 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.kernels import (
-    KernelSpecification,
-    compiled_into,
-    make_kernel,
-)
-from screw_dynamics_ros.core.mechanisms.closures.dependent_motion import (
-    Partition,
-    motion,
-    newton_step,
-)
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, compiled_into, make_kernel
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
+
+from .dependent_motion import Partition, motion, newton_step
 
 #: Farthest that given joints move between two closures on the way from the seed [rad, m].
 MAX_STRIDE = 0.1

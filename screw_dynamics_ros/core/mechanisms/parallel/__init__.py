@@ -3,12 +3,9 @@
 
 """Parallel robots: a platform on legs with one motor each; doc/theory/parallel_robots.md."""
 
-from screw_dynamics_ros.core.mechanisms.parallel.legs import PUS, RUS, UPS, Leg
-from screw_dynamics_ros.core.mechanisms.parallel.mechanism import Mechanism, classify
-from screw_dynamics_ros.core.mechanisms.parallel.parallel_robot import (
-    ForwardPositionResult,
-    ParallelRobot,
-)
+from .legs import PUS, RUS, UPS, Leg
+from .mechanism import Mechanism, classify
+from .parallel_robot import ForwardPositionResult, ParallelRobot
 
 __all__ = [
     'PUS',

@@ -20,8 +20,9 @@ from itertools import combinations
 import numpy as np
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.mechanisms.parallel.mechanism import COINCIDENCE_TOLERANCE, Mechanism
 from screw_dynamics_ros.core.types import Array
+
+from .mechanism import COINCIDENCE_TOLERANCE, Mechanism
 
 
 @dataclass(frozen=True)

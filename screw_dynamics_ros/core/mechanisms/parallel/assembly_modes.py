@@ -38,10 +38,11 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import so3
-from screw_dynamics_ros.core.mechanisms.parallel import path_tracking, recursions, study_coordinates
-from screw_dynamics_ros.core.mechanisms.parallel.mechanism import Mechanism
-from screw_dynamics_ros.core.mechanisms.parallel.path_tracking import Complex, Paths
 from screw_dynamics_ros.core.types import Array
+
+from . import path_tracking, recursions, study_coordinates
+from .mechanism import Mechanism
+from .path_tracking import Complex, Paths
 
 #: Solutions of a general system.
 PATH_COUNT = 40

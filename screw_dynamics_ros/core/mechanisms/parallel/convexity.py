@@ -19,10 +19,11 @@ from __future__ import annotations
 import numpy as np
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.mechanisms.parallel import recursions
-from screw_dynamics_ros.core.mechanisms.parallel.assembly_modes import AssemblyModes
-from screw_dynamics_ros.core.mechanisms.parallel.mechanism import COINCIDENCE_TOLERANCE, Mechanism
 from screw_dynamics_ros.core.types import Array
+
+from . import recursions
+from .assembly_modes import AssemblyModes
+from .mechanism import COINCIDENCE_TOLERANCE, Mechanism
 
 
 def is_convex(mechanism: Mechanism, q: Array, pose: Array) -> bool:

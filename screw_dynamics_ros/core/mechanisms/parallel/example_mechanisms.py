@@ -12,10 +12,11 @@ import numpy as np
 
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.mechanisms.parallel.legs import PUS, RUS, UPS
-from screw_dynamics_ros.core.mechanisms.parallel.mechanism import Mechanism
 from screw_dynamics_ros.core.reproducible import sine_cosine
 from screw_dynamics_ros.core.types import Array
+
+from .legs import PUS, RUS, UPS
+from .mechanism import Mechanism
 
 NAMES = tuple(f'leg_{k}' for k in range(1, 7))
 DISK = Inertia(4.0, np.array([0.0, 0.0, 0.02]), np.diag([0.09, 0.09, 0.18]))

@@ -16,9 +16,10 @@ from screw_dynamics_ros.core.compile.kernels import (
     choose_backend,
     make_kernel,
 )
-from screw_dynamics_ros.core.mechanisms.parallel import recursions
-from screw_dynamics_ros.core.mechanisms.parallel.mechanism import Mechanism
 from screw_dynamics_ros.core.types import Array
+
+from . import recursions
+from .mechanism import Mechanism
 
 
 class LegFunctions:

@@ -16,8 +16,9 @@ from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.description.body_inertia import Inertia, inertia_fault
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
 from screw_dynamics_ros.core.lie._arrays import check_pose
-from screw_dynamics_ros.core.mechanisms.parallel.legs import Leg, rods
 from screw_dynamics_ros.core.types import Array
+
+from .legs import Leg, rods
 
 #: Pivots nearer than this share of the mechanism's size are one point.
 COINCIDENCE_TOLERANCE = 1e-6

@@ -23,12 +23,13 @@ from screw_dynamics_ros.core.description.file_entries import (
 )
 from screw_dynamics_ros.core.errors import DescriptionError, ScrewDynamicsError
 from screw_dynamics_ros.core.lie import quaternions, se3
-from screw_dynamics_ros.core.mechanisms.parallel.architecture import architecture
-from screw_dynamics_ros.core.mechanisms.parallel.legs import PUS, RUS, UPS, Leg
-from screw_dynamics_ros.core.mechanisms.parallel.mechanism import Mechanism
-from screw_dynamics_ros.core.mechanisms.parallel.parallel_robot import ParallelRobot
-from screw_dynamics_ros.core.mechanisms.parallel.platform_singularities import platform_singularity
 from screw_dynamics_ros.core.types import Array
+
+from .architecture import architecture
+from .legs import PUS, RUS, UPS, Leg
+from .mechanism import Mechanism
+from .parallel_robot import ParallelRobot
+from .platform_singularities import platform_singularity
 
 LENGTHS = {'m': 1.0, 'mm': 1e-3}
 ANGLES = {'rad': 1.0, 'deg': float(np.pi / 180)}

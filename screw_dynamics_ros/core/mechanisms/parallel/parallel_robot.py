@@ -14,11 +14,12 @@ from screw_dynamics_ros.core.arguments import check_count, check_number, vector
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie._arrays import finite_pose
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.mechanisms.parallel import convexity, force_distribution
-from screw_dynamics_ros.core.mechanisms.parallel.assembly_modes import AssemblyModes, assembly_modes
-from screw_dynamics_ros.core.mechanisms.parallel.leg_functions import LegFunctions
-from screw_dynamics_ros.core.mechanisms.parallel.mechanism import Mechanism, classify
 from screw_dynamics_ros.core.types import Array
+
+from . import convexity, force_distribution
+from .assembly_modes import AssemblyModes, assembly_modes
+from .leg_functions import LegFunctions
+from .mechanism import Mechanism, classify
 
 #: Length errors of a pose that is right, in sizes of the mechanism.
 LENGTH_TOLERANCE = 1e-12

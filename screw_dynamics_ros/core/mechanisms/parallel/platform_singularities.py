@@ -29,10 +29,11 @@ import numpy as np
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.mechanisms.parallel import recursions
-from screw_dynamics_ros.core.mechanisms.parallel.mechanism import Mechanism
-from screw_dynamics_ros.core.mechanisms.parallel.tetrahedra import rods_of_321
 from screw_dynamics_ros.core.types import Array
+
+from . import recursions
+from .mechanism import Mechanism
+from .tetrahedra import rods_of_321
 
 #: Relative size of det G below which sampled poses count as singular: far above rounding errors.
 NEVER_REGULAR = 1e-10

@@ -16,12 +16,10 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import so3
-from screw_dynamics_ros.core.mechanisms.parallel.parallel_robot import ParallelRobot
-from screw_dynamics_ros.core.mechanisms.parallel.platform_singularities import (
-    PlatformSingularity,
-    platform_singularity,
-)
 from screw_dynamics_ros.core.types import Array
+
+from .parallel_robot import ParallelRobot
+from .platform_singularities import PlatformSingularity, platform_singularity
 
 
 class PoseTracker:

@@ -25,8 +25,9 @@ import numpy as np
 from screw_dynamics_ros.core.compile.program.tracing import clamp
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric
-from screw_dynamics_ros.core.mechanisms.parallel.mechanism import Mechanism
 from screw_dynamics_ros.core.types import Array
+
+from .mechanism import Mechanism
 
 #: Largest turn [rad], and shift in sizes of the mechanism, of one Newton step.
 MAX_STEP = 0.5

@@ -28,14 +28,9 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.lie.orientations import nearest_rotation
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.mechanisms.parallel.mechanism import (
-    COINCIDENCE_TOLERANCE,
-    Mechanism,
-    classify,
-    groups_of_points,
-    is_delta,
-)
 from screw_dynamics_ros.core.types import Array
+
+from .mechanism import COINCIDENCE_TOLERANCE, Mechanism, classify, groups_of_points, is_delta
 
 #: Which side of the triangle the apex is on, seen from where p, q, r turn counterclockwise.
 SIDES = {'up': 1.0, 'down': -1.0}

@@ -3,14 +3,9 @@
 
 """Torque commands for controllers: enabled explicitly, limited, recent and continuous."""
 
-from screw_dynamics_ros.core.motion.control.command_report import ActedLimit, CommandReport, Mode
-from screw_dynamics_ros.core.motion.control.command_settings import (
-    ACTIONS,
-    CommandSettings,
-    command_limits,
-    rate_limits,
-)
-from screw_dynamics_ros.core.motion.control.torque_command import TorqueCommand
+from .command_report import ActedLimit, CommandReport, Mode
+from .command_settings import ACTIONS, CommandSettings, command_limits, rate_limits
+from .torque_command import TorqueCommand
 
 __all__ = [
     'ACTIONS',

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.motion.control.command_report import LimitLog
-from screw_dynamics_ros.core.motion.control.command_settings import CommandSettings
 from screw_dynamics_ros.core.types import Array
+
+from .command_report import LimitLog
+from .command_settings import CommandSettings
 
 ALMOST_ONE = 1.0 - 1e-9  # rounding
 

@@ -34,8 +34,9 @@ import numpy as np
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import UnknownNameError
-from screw_dynamics_ros.core.motion.control.transition import Transition, check_duration
 from screw_dynamics_ros.core.types import Array
+
+from .transition import Transition, check_duration
 
 NO_PAYLOAD = RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
 

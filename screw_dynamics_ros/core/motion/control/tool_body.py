@@ -10,9 +10,10 @@ from screw_dynamics_ros.core.description.robot_description import RobotDescripti
 from screw_dynamics_ros.core.errors import DescriptionError, InertiaError
 from screw_dynamics_ros.core.kinematics.configurations import neutral
 from screw_dynamics_ros.core.kinematics.poe import link_pose
-from screw_dynamics_ros.core.motion.control.payload_transitions import mixture
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree
 from screw_dynamics_ros.core.types import Array
+
+from .payload_transitions import mixture
 
 
 def tool_body(description: RobotDescription, pose: Array) -> RigidBody:

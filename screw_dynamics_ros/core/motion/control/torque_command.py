@@ -61,21 +61,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
-from screw_dynamics_ros.core.motion.control import command_settings as actions
-from screw_dynamics_ros.core.motion.control.command_bounds import CommandBounds
-from screw_dynamics_ros.core.motion.control.command_report import (
-    CommandReport,
-    LimitLog,
-    Mode,
-    impossible,
-)
-from screw_dynamics_ros.core.motion.control.command_settings import CommandSettings
-from screw_dynamics_ros.core.motion.control.steady_command import (
-    MAX_TORQUE,
-    SteadyCommand,
-    follow_steadily,
-)
 from screw_dynamics_ros.core.types import Array
+
+from . import command_settings as actions
+from .command_bounds import CommandBounds
+from .command_report import CommandReport, LimitLog, Mode, impossible
+from .command_settings import CommandSettings
+from .steady_command import MAX_TORQUE, SteadyCommand, follow_steadily
 
 #: What the command follows: nothing, wanted torques, itself, gravity torques, zero.
 SILENT, ENDED, FOLLOWING, HOLDING, GRAVITY, TO_ZERO = range(6)

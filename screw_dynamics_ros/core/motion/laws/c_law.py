@@ -32,10 +32,11 @@ from screw_dynamics_ros.core.compile.text.c_source import (
     header,
     prototype,
 )
-from screw_dynamics_ros.core.motion.laws.law_fields import FieldLayout
-from screw_dynamics_ros.core.motion.laws.robot_law import RobotLaw
 from screw_dynamics_ros.core.robot.c_functions import place
 from screw_dynamics_ros.core.robot.fused_kernel import fused_specification
+
+from .law_fields import FieldLayout
+from .robot_law import RobotLaw
 
 VERSION = 1
 

@@ -45,7 +45,13 @@ from screw_dynamics_ros.core.compile.program.recorded_arrays import plain, recor
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, Scalar, program
 from screw_dynamics_ros.core.dynamics.payload import with_inertia_changes
 from screw_dynamics_ros.core.errors import ArgumentError, NotRecordableError
-from screw_dynamics_ros.core.motion.laws.law_fields import (
+from screw_dynamics_ros.core.reproducible import reproducible
+from screw_dynamics_ros.core.robot.fused_kernel import INERTIA_CHANGES
+from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
+from screw_dynamics_ros.core.types import Array
+
+from .law_fields import (
     FieldLayout,
     LawDeclaration,
     LawInputs,
@@ -54,18 +60,8 @@ from screw_dynamics_ros.core.motion.laws.law_fields import (
     names_read,
     values_in,
 )
-from screw_dynamics_ros.core.motion.laws.recorded_robot import RecordedRobot
-from screw_dynamics_ros.core.motion.laws.robot_law import (
-    LawRecording,
-    RobotLaw,
-    inputs_of,
-    layouts,
-)
-from screw_dynamics_ros.core.reproducible import reproducible
-from screw_dynamics_ros.core.robot.fused_kernel import INERTIA_CHANGES
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from .recorded_robot import RecordedRobot
+from .robot_law import LawRecording, RobotLaw, inputs_of, layouts
 
 MAX_OPERATIONS = 50_000  # while a law is recorded
 MAX_SIZE = 4096  # numbers of the memory, and of the parameters

@@ -21,8 +21,9 @@ from pathlib import Path
 
 from screw_dynamics_ros.core import files
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.motion.laws.law import Law, line_of
-from screw_dynamics_ros.core.motion.laws.library import LAWS
+
+from .law import Law, line_of
+from .library import LAWS
 
 MAX_FILE_BYTES = 2**20
 

@@ -29,8 +29,9 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core.compile.program.recorded_arrays import solve_positive_definite
-from screw_dynamics_ros.core.motion.laws.law import Law, control_law
-from screw_dynamics_ros.core.motion.laws.law_fields import JOINTS, Parameter
+
+from .law import Law, control_law
+from .law_fields import JOINTS, Parameter
 
 STIFFNESS = Parameter(100.0, 'N m/rad | N/m', 'stiffness of each joint', minimum=0.0, size=JOINTS)
 DAMPING = Parameter(5.0, 'N m s/rad | N s/m', 'damping of each joint', minimum=0.0, size=JOINTS)

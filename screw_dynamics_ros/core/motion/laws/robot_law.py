@@ -17,7 +17,11 @@ from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.compile.program.replay import data_of, program_of, replayed
 from screw_dynamics_ros.core.compile.program.tracing import Program
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.motion.laws.law_fields import (
+from screw_dynamics_ros.core.robot.fused_kernel import INERTIA_CHANGES, DescribedFunction, Formula
+from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.types import Array
+
+from .law_fields import (
     JOINTS,
     POSITIONS,
     REFERENCE,
@@ -26,13 +30,6 @@ from screw_dynamics_ros.core.motion.laws.law_fields import (
     LawDeclaration,
     check_names,
 )
-from screw_dynamics_ros.core.robot.fused_kernel import (
-    INERTIA_CHANGES,
-    DescribedFunction,
-    Formula,
-)
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.types import Array
 
 #: Groups of fields, and the inputs of a program of the robot that have them one after the other.
 PACKED: Mapping[str, str] = {

@@ -3,23 +3,14 @@
 
 """Requirements of trajectories: efforts, exceeded limits, largest speed and payload."""
 
-from screw_dynamics_ros.core.motion.trajectory.feasible_motion import (
-    FeasibleMotion,
-    feasible_motion,
-)
-from screw_dynamics_ros.core.motion.trajectory.feedforward_efforts import feedforward_efforts
-from screw_dynamics_ros.core.motion.trajectory.limits import LimitExcess, exceeded_limits
-from screw_dynamics_ros.core.motion.trajectory.motion import Motion, sampled_motion
-from screw_dynamics_ros.core.motion.trajectory.payload_capacity import (
-    PayloadCapacity,
-    payload_capacity,
-)
-from screw_dynamics_ros.core.motion.trajectory.required_efforts import (
-    MotionWithEfforts,
-    with_efforts,
-)
-from screw_dynamics_ros.core.motion.trajectory.retiming import Retiming, retimed
-from screw_dynamics_ros.core.motion.trajectory.time_scaling import SpeedLimit, largest_speed_factor
+from .feasible_motion import FeasibleMotion, feasible_motion
+from .feedforward_efforts import feedforward_efforts
+from .limits import LimitExcess, exceeded_limits
+from .motion import Motion, sampled_motion
+from .payload_capacity import PayloadCapacity, payload_capacity
+from .required_efforts import MotionWithEfforts, with_efforts
+from .retiming import Retiming, retimed
+from .time_scaling import SpeedLimit, largest_speed_factor
 
 __all__ = [
     'FeasibleMotion',

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
 from screw_dynamics_ros.core.types import Array
+
+from .joint_path import JointPath
 
 
 def completed_path(

@@ -13,12 +13,13 @@ import numpy as np
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.motion.trajectory.limits import LimitExcess, exceeded_limits
-from screw_dynamics_ros.core.motion.trajectory.motion import Motion
-from screw_dynamics_ros.core.motion.trajectory.required_efforts import required_efforts
-from screw_dynamics_ros.core.motion.trajectory.retiming import retimed
 from screw_dynamics_ros.core.tree.joint_limits import of_velocities
 from screw_dynamics_ros.core.types import Array
+
+from .limits import LimitExcess, exceeded_limits
+from .motion import Motion
+from .required_efforts import required_efforts
+from .retiming import retimed
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.core.robot.robot import Robot

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.motion.trajectory.motion import Motion
-from screw_dynamics_ros.core.motion.trajectory.required_efforts import required_efforts
 from screw_dynamics_ros.core.types import Array
+
+from .motion import Motion
+from .required_efforts import required_efforts
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.core.robot.robot import Robot

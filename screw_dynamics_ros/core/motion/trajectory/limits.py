@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from screw_dynamics_ros.core.motion.trajectory.motion import Motion
 from screw_dynamics_ros.core.tree.joint_limits import (
     coordinate_names,
     of_coordinates,
@@ -18,6 +17,8 @@ from screw_dynamics_ros.core.tree.joint_limits import (
     velocity_names,
 )
 from screw_dynamics_ros.core.types import Array
+
+from .motion import Motion
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.core.robot.robot import Robot

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.motion.trajectory.limits import LimitExcess, exceeded_limits
-from screw_dynamics_ros.core.motion.trajectory.motion import Motion
 from screw_dynamics_ros.core.types import Array
+
+from .limits import LimitExcess, exceeded_limits
+from .motion import Motion
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.core.robot.robot import Robot

@@ -38,14 +38,12 @@ import numpy as np
 from screw_dynamics_ros.core.arguments import check_number, vector
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.motion.trajectory.motion import Motion
-from screw_dynamics_ros.core.motion.trajectory.required_efforts import required_efforts
-from screw_dynamics_ros.core.motion.trajectory.time_scaling import (
-    first_crossing,
-    friction_coefficients,
-)
 from screw_dynamics_ros.core.tree.joint_limits import of_velocities, velocity_names
 from screw_dynamics_ros.core.types import Array
+
+from .motion import Motion
+from .required_efforts import required_efforts
+from .time_scaling import first_crossing, friction_coefficients
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.core.robot.robot import Robot

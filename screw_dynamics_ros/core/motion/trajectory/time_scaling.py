@@ -20,11 +20,12 @@ import numpy as np
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.motion.trajectory.motion import Motion
-from screw_dynamics_ros.core.motion.trajectory.required_efforts import required_efforts
 from screw_dynamics_ros.core.tree.joint_limits import of_velocities, velocity_names
 from screw_dynamics_ros.core.tree.multibody_tree import mimic_map
 from screw_dynamics_ros.core.types import Array
+
+from .motion import Motion
+from .required_efforts import required_efforts
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.core.robot.robot import Robot

@@ -24,16 +24,12 @@ from weakref import WeakKeyDictionary
 
 from screw_dynamics_ros.core.compile.kernels import Kernel, compiled_call, make_kernel
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.robot.autograd.partials import (
-    Source,
-    cotangents_of,
-    differentiated,
-    tangent_of,
-)
-from screw_dynamics_ros.core.robot.functions import input_size
-from screw_dynamics_ros.core.robot.fused_kernel import fused_specification
-from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.types import Array
+
+from ..functions import input_size
+from ..fused_kernel import fused_specification
+from ..robot import Robot
+from .partials import Source, cotangents_of, differentiated, tangent_of
 
 GRAVITY = 'gravity'
 

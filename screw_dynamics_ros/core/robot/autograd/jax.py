@@ -38,13 +38,10 @@ except ImportError as error:
 
 from screw_dynamics_ros.core.compile.llvm.native import Library
 from screw_dynamics_ros.core.errors import ArgumentError, BackendError
-from screw_dynamics_ros.core.robot.autograd.functions import (
-    BatchProgram,
-    DifferentiableFunction,
-    differentiable,
-)
-from screw_dynamics_ros.core.robot.autograd.xla_handler import Interface, handler_code
-from screw_dynamics_ros.core.robot.robot import Robot
+
+from ..robot import Robot
+from .functions import BatchProgram, DifferentiableFunction, differentiable
+from .xla_handler import Interface, handler_code
 
 
 def inverse_dynamics(robot: Robot, q: Any, v: Any, a: Any) -> jax.Array:

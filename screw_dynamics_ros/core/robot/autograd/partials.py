@@ -53,10 +53,11 @@ from screw_dynamics_ros.core.dynamics.drive_forces import without_springs
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.lie import quaternions, se3
 from screw_dynamics_ros.core.linear import cross, zeros
-from screw_dynamics_ros.core.robot.functions import Output
-from screw_dynamics_ros.core.robot.fused_kernel import Formula, substituted
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
+
+from ..functions import Output
+from ..fused_kernel import Formula, substituted
 
 #: Where coordinates and velocities stand: (q, v) of each joint, and of each free body their starts.
 Layout = tuple[int, int, tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]

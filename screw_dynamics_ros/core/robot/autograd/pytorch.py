@@ -30,9 +30,10 @@ except ImportError as error:
     ) from error
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.robot.autograd.functions import DifferentiableFunction, differentiable
-from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.types import Array
+
+from ..robot import Robot
+from .functions import DifferentiableFunction, differentiable
 
 
 def inverse_dynamics(robot: Robot, q: Tensor, v: Tensor, a: Tensor) -> Tensor:

@@ -24,7 +24,8 @@ from screw_dynamics_ros.core.compile.kernels import NativeKernel
 from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.compile.llvm.compilers import compile_code
 from screw_dynamics_ros.core.errors import BackendError
-from screw_dynamics_ros.core.robot.autograd.functions import BatchProgram
+
+from .functions import BatchProgram
 
 #: Bytes of types other than pointers and structures; enumerations have four.
 SIZES = {'size_t': 8, 'int64_t': 8, 'int': 4, 'uint32_t': 4}

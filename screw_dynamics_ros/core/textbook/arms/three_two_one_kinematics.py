@@ -26,8 +26,9 @@ from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.arms.families.three_two_one import ThreeTwoOne
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.textbook.arms.serial_kinematics import SerialKinematics
 from screw_dynamics_ros.core.types import Array
+
+from .serial_kinematics import SerialKinematics
 
 
 @dataclass(frozen=True, eq=False)

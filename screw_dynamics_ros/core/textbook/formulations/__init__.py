@@ -32,9 +32,9 @@ The main functions are also exported here, except `articulated_torques.articulat
 would hide the module of the same name.
 """
 
-from screw_dynamics_ros.core.textbook.formulations import articulated_torques
-from screw_dynamics_ros.core.textbook.formulations.christoffel import christoffel_symbols
-from screw_dynamics_ros.core.textbook.formulations.closed_forms import (
+from . import articulated_torques
+from .christoffel import christoffel_symbols
+from .closed_forms import (
     SystemMatrices,
     coriolis_matrix,
     kane_torques,
@@ -42,32 +42,17 @@ from screw_dynamics_ros.core.textbook.formulations.closed_forms import (
     projected_torques,
     system_matrices,
 )
-from screw_dynamics_ros.core.textbook.formulations.factorization import (
+from .factorization import (
     Factors,
     factor_derivatives,
     factors,
     stacked_jacobian,
     system_jacobian_derivative,
 )
-from screw_dynamics_ros.core.textbook.formulations.first_order_forms import (
-    body_momentum_form,
-    momentum_form,
-    twist_form,
-)
-from screw_dynamics_ros.core.textbook.formulations.joint_axes import (
-    current_axes,
-    geometric_jacobian,
-)
-from screw_dynamics_ros.core.textbook.formulations.joint_rates import (
-    joint_accelerations_of,
-    joint_rates_of,
-    least_squares_rates,
-)
-from screw_dynamics_ros.core.textbook.formulations.recursive_newton_euler import (
-    BodyDynamics,
-    body_dynamics,
-    recursive_inverse_dynamics,
-)
+from .first_order_forms import body_momentum_form, momentum_form, twist_form
+from .joint_axes import current_axes, geometric_jacobian
+from .joint_rates import joint_accelerations_of, joint_rates_of, least_squares_rates
+from .recursive_newton_euler import BodyDynamics, body_dynamics, recursive_inverse_dynamics
 
 __all__ = [
     'BodyDynamics',

@@ -50,13 +50,10 @@ from screw_dynamics_ros.core.kinematics.twist_recursions import BodyMotion, body
 from screw_dynamics_ros.core.lie.screws import convert_wrench
 from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.textbook.formulations.factorization import (
-    block,
-    factors,
-    system_jacobian_derivative,
-)
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
+
+from .factorization import block, factors, system_jacobian_derivative
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,14 +37,11 @@ from screw_dynamics_ros.core.dynamics.drive_forces import moving_torques
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix, reflected_inertias
 from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
 from screw_dynamics_ros.core.linear import solve_positive_definite
-from screw_dynamics_ros.core.textbook.formulations.closed_forms import (
-    SystemMatrices,
-    body_loads,
-    system_matrices,
-)
-from screw_dynamics_ros.core.textbook.formulations.joint_rates import joint_rates_of
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
+
+from .closed_forms import SystemMatrices, body_loads, system_matrices
+from .joint_rates import joint_rates_of
 
 Wrenches = Mapping[str, Array]
 

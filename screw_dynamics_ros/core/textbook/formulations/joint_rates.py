@@ -33,9 +33,10 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.linear import solve_positive_definite
-from screw_dynamics_ros.core.textbook.formulations.factorization import factor_derivatives, factors
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
+
+from .factorization import factor_derivatives, factors
 
 
 def joint_rates_of(tree: Tree, q: Array, V: ArrayLike, representation: str = 'body') -> Array:

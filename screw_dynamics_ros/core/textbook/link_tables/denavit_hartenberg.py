@@ -36,8 +36,9 @@ from screw_dynamics_ros.core.kinematics.link_table import (
     virtual_joint,
 )
 from screw_dynamics_ros.core.kinematics.product_of_exponentials import ROUNDING_TOLERANCE
-from screw_dynamics_ros.core.textbook.screw_geometry import lines
 from screw_dynamics_ros.core.types import Array
+
+from ..screw_geometry import lines
 
 #: Axes within this angle [rad] of parallel are reported. Within `lines.PARALLEL_TOLERANCE` they are
 #: treated as parallel, because the rounding error of the common normal would be larger.

@@ -23,12 +23,10 @@ from screw_dynamics_ros.core.kinematics.link_table import JointKind, Row, shift,
 from screw_dynamics_ros.core.kinematics.product_of_exponentials import ROUNDING_TOLERANCE
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.reproducible import product
-from screw_dynamics_ros.core.textbook.link_tables.denavit_hartenberg import (
-    NEARLY_PARALLEL,
-    StandardRow,
-)
-from screw_dynamics_ros.core.textbook.screw_geometry import lines
 from screw_dynamics_ros.core.types import Array
+
+from ..screw_geometry import lines
+from .denavit_hartenberg import NEARLY_PARALLEL, StandardRow
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,9 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.product_of_exponentials import ConstructionScrews
 from screw_dynamics_ros.core.lie import screw_systems, screws, se3
-from screw_dynamics_ros.core.textbook.linkages.joint_pairs import generated_algebra
 from screw_dynamics_ros.core.types import Array
+
+from .joint_pairs import generated_algebra
 
 #: Singular values of the passive columns, relative to the largest, below which they are dependent.
 RANK_TOLERANCE = 1e-9

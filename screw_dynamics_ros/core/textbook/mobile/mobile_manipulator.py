@@ -38,15 +38,10 @@ from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.mobile import planar
 from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
 from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.textbook.mobile.base_inverse_kinematics import (
-    weighted_inverse_kinematics,
-)
-from screw_dynamics_ros.core.textbook.mobile.platform_description import (
-    base_joints,
-    on_planar_joint,
-    platform_from,
-)
 from screw_dynamics_ros.core.types import Array
+
+from .base_inverse_kinematics import weighted_inverse_kinematics
+from .platform_description import base_joints, on_planar_joint, platform_from
 
 Indices = NDArray[np.intp]
 

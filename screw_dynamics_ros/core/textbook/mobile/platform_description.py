@@ -18,7 +18,8 @@ from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, Scre
 from screw_dynamics_ros.core.mobile import platforms
 from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
 from screw_dynamics_ros.core.mobile.wheels import Wheel
-from screw_dynamics_ros.core.textbook.linkages import joint_pairs
+
+from ..linkages import joint_pairs
 
 #: The dimensions of each kind of platform.
 KINDS: dict[str, tuple[Any, tuple[str, ...]]] = {

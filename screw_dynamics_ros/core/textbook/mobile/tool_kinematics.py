@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.arms.inverse.force import forward_force
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.textbook.mobile.mobile_manipulator import MobileManipulator
 from screw_dynamics_ros.core.types import Array
+
+from .mobile_manipulator import MobileManipulator
 
 
 class ToolKinematics:

@@ -32,8 +32,9 @@ from screw_dynamics_ros.core.arguments import check_count, check_number
 from screw_dynamics_ros.core.arms.inverse.velocity import matrix, rate
 from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse, finite
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.textbook.redundancy.extended_jacobian import extended_inverse
 from screw_dynamics_ros.core.types import Array
+
+from .extended_jacobian import extended_inverse
 
 #: Joint rates for a configuration and a twist, all (n,), (m,).
 Resolution = Callable[[Array, Array], Array]

@@ -24,12 +24,9 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.arms.inverse.redundancy.criteria import RobotModel
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.textbook.redundancy.capsules import (
-    Capsule,
-    nearest_points,
-    normal_and_distance,
-)
 from screw_dynamics_ros.core.types import Array
+
+from .capsules import Capsule, nearest_points, normal_and_distance
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,8 +31,9 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import check_count, check_number
-from screw_dynamics_ros.core.textbook.redundancy.path_problem import PathDynamics, PathProblem
 from screw_dynamics_ros.core.types import Array
+
+from .path_problem import PathDynamics, PathProblem
 
 #: Bound of the knots in one search [rad, m], and largest number of searches.
 MAX_KNOT, SEARCHES = 0.4, 20

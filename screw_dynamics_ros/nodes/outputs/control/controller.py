@@ -28,19 +28,6 @@ from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import sum_of_torques
-from screw_dynamics_ros.nodes.outputs.control import law_step as step
-from screw_dynamics_ros.nodes.outputs.control import parameters as own
-from screw_dynamics_ros.nodes.outputs.control.law_process import LawProcess, LawVersion
-from screw_dynamics_ros.nodes.outputs.control.task_reference import WHERE_ENDED, TaskReference
-from screw_dynamics_ros.nodes.outputs.dynamics.commands import (
-    FOLLOWING,
-    LIMIT_HOLD_S,
-    OFF,
-    RESTING,
-    Commands,
-)
-from screw_dynamics_ros.nodes.outputs.dynamics.reference import MEASURED, FollowedReference
-from screw_dynamics_ros.nodes.outputs.dynamics.reference_trajectory import TrajectoryReference
 from screw_dynamics_ros.nodes.services.payload_services import link_of, relative_pose
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.names import printable, shorten, shown
@@ -50,6 +37,14 @@ from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+from ..dynamics.commands import FOLLOWING, LIMIT_HOLD_S, OFF, RESTING, Commands
+from ..dynamics.reference import MEASURED, FollowedReference
+from ..dynamics.reference_trajectory import TrajectoryReference
+from . import law_step as step
+from . import parameters as own
+from .law_process import LawProcess, LawVersion
+from .task_reference import WHERE_ENDED, TaskReference
 
 #: What sources of the reference are called in reports.
 SOURCES = {MEASURED: '', TrajectoryReference.name: '~/reference'}

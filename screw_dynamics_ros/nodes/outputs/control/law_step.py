@@ -21,10 +21,11 @@ from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
     are_finite,
     step_length,
 )
-from screw_dynamics_ros.nodes.outputs.dynamics.commands import FOLLOWING, OFF, RESTING
 from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, time_of
 from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT
+
+from ..dynamics.commands import FOLLOWING, OFF, RESTING
 
 #: The law has begun with an earlier state, it begins, it has followed no state since it began.
 RUNNING, BEGINNING, WAITING = range(3)

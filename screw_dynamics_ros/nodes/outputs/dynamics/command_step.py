@@ -8,10 +8,11 @@ from __future__ import annotations
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.motion.control.steady_command import SteadyCommand, follow_steadily
-from screw_dynamics_ros.nodes.outputs.dynamics.command_message import CommandMessage
 from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, time_of
 from screw_dynamics_ros.ros.data_path.records import DECLINED, TAKEN, LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import FOR_PYTHON, VALID, VELOCITY
+
+from .command_message import CommandMessage
 
 
 class CommandState(Record):

@@ -36,14 +36,6 @@ from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.nodes.outputs.dynamics import command_step
-from screw_dynamics_ros.nodes.outputs.dynamics.command_message import CommandMessage, joint_command
-from screw_dynamics_ros.nodes.outputs.dynamics.command_parameters import (
-    CONTINUE,
-    LIMITED,
-    LOCKED,
-    TABLE,
-)
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
@@ -59,6 +51,10 @@ from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.channel_record import BEFORE, NOT_VALID, TRUE, VALID, Gate
 from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+from . import command_step
+from .command_message import CommandMessage, joint_command
+from .command_parameters import CONTINUE, LIMITED, LOCKED, TABLE
 
 WATCH_PERIOD_S = 0.01  # s between checks for missing joint states
 LAST_RANK = 1  # publish last: each deadline of Fast DDS delays later messages

@@ -19,10 +19,7 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.constraints.constrained_dynamics import ConstrainedMotion
-from screw_dynamics_ros.core.constraints.motion_constraint import (
-    MotionConstraint,
-    fixed_frame,
-)
+from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint, fixed_frame
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.parameters.constraint_parameters import BlockedMotions

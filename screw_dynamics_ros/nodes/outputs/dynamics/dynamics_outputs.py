@@ -33,11 +33,6 @@ from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import TorqueTerms
-from screw_dynamics_ros.nodes.outputs.dynamics import constraint_wrenches
-from screw_dynamics_ros.nodes.outputs.dynamics.commands import Commands
-from screw_dynamics_ros.nodes.outputs.dynamics.constraint_wrenches import ConstraintWrenches
-from screw_dynamics_ros.nodes.outputs.dynamics.reference import FollowedReference
-from screw_dynamics_ros.nodes.outputs.quantity_messages import message_of
 from screw_dynamics_ros.nodes.parameters import constraint_parameters, payload_parameters
 from screw_dynamics_ros.nodes.services import dynamics_services
 from screw_dynamics_ros.ros.diagnostics import Level, Status
@@ -47,6 +42,12 @@ from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+from ..quantity_messages import message_of
+from . import constraint_wrenches
+from .commands import Commands
+from .constraint_wrenches import ConstraintWrenches
+from .reference import FollowedReference
 
 TABLE = (
     Specification(

@@ -24,15 +24,16 @@ from screw_dynamics_ros.core.measurement.reference_torques import GIVEN, rows
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.nodes.outputs.dynamics.reference_controller import ControllerReference
-from screw_dynamics_ros.nodes.outputs.dynamics.reference_joints import ReferenceJoints
-from screw_dynamics_ros.nodes.outputs.dynamics.reference_parameters import TABLE
-from screw_dynamics_ros.nodes.outputs.dynamics.reference_trajectory import TrajectoryReference
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.reference import Reference
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.topics.command_topic import CommandTopic
+
+from .reference_controller import ControllerReference
+from .reference_joints import ReferenceJoints
+from .reference_parameters import TABLE
+from .reference_trajectory import TrajectoryReference
 
 MEASURED = 'measured state'
 

@@ -16,7 +16,6 @@ from rclpy.subscription import Subscription
 
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.nodes.outputs.dynamics.reference_joints import ReferenceJoints
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.messages.reference import (
     CONTROLLER_STATE,
@@ -29,6 +28,8 @@ from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics import qos
+
+from .reference_joints import ReferenceJoints
 
 try:
     from control_msgs.msg import JointTrajectoryControllerState

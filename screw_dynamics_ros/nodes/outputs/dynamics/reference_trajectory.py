@@ -16,16 +16,14 @@ from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
 from screw_dynamics_ros.core.motion.trajectory.path_sequence import PathSequence, TimedPath
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.nodes.outputs.dynamics.reference_joints import ReferenceJoints
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.reference import REFERENCE, Reference, read_reference
-from screw_dynamics_ros.ros.messages.trajectories import (
-    read_trajectory,
-    stamp_of,
-)
+from screw_dynamics_ros.ros.messages.trajectories import read_trajectory, stamp_of
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.parameters import Parameters
+
+from .reference_joints import ReferenceJoints
 
 MAX_POINTS = 2000  # of a message, which take up to 20 ms
 

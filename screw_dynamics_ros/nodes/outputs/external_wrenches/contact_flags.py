@@ -21,8 +21,6 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
-from screw_dynamics_ros.nodes.outputs.external_wrenches import flag_step as step
-from screw_dynamics_ros.nodes.outputs.external_wrenches.flag_step import MonitoredFlag
 from screw_dynamics_ros.nodes.parameters.per_joint import PerJoint
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -33,6 +31,9 @@ from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.channel_record import CALL, TRUE, Gate
 from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+from . import flag_step as step
+from .flag_step import MonitoredFlag
 
 LEVELS = ('contact', 'collision')
 BOOL_OFFSET = 4  # of the value of a serialized Bool [bytes]

@@ -28,11 +28,6 @@ from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel, of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
-from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_covariance import TorqueCovariance
-from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import (
-    ObserverPlan,
-    TorqueObserver,
-)
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
@@ -42,6 +37,9 @@ from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+from .torque_covariance import TorqueCovariance
+from .torque_observer import ObserverPlan, TorqueObserver
 
 TABLE = (
     Specification(

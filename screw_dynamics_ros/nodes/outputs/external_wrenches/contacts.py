@@ -15,13 +15,9 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import of_joints
-from screw_dynamics_ros.nodes.outputs.external_wrenches.output_filters import (
-    BANDS,
-    Signal,
-    filtered,
-    wrench_outside_bands,
-)
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
+
+from .output_filters import BANDS, Signal, filtered, wrench_outside_bands
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps, advance_low_pass
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import are_finite
-from screw_dynamics_ros.nodes.outputs.external_wrenches.observer_step import ObserverState
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VELOCITY
+
+from .observer_step import ObserverState
 
 
 class ActiveFilter(Record):

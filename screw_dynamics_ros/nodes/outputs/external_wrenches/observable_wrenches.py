@@ -20,13 +20,14 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.nodes.outputs.external_wrenches import observable_step as o
-from screw_dynamics_ros.nodes.outputs.external_wrenches.contacts import Contact
-from screw_dynamics_ros.nodes.outputs.external_wrenches.output_filters import wrench_outside_bands
-from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_covariance import TorqueCovariance
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.parameters import Parameters
+
+from . import observable_step as o
+from .contacts import Contact
+from .output_filters import wrench_outside_bands
+from .torque_covariance import TorqueCovariance
 
 VALIDITY_LABELS = (
     *(f'share_{row}' for row in WRENCH_ROWS),

@@ -16,11 +16,12 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep, Stage
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.nodes.outputs.external_wrenches import filter_step as step
-from screw_dynamics_ros.nodes.outputs.external_wrenches.filter_step import ActiveFilter
-from screw_dynamics_ros.nodes.outputs.external_wrenches.observer_step import ObserverState
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
+
+from . import filter_step as step
+from .filter_step import ActiveFilter
+from .observer_step import ObserverState
 
 TABLE = (
     Specification(

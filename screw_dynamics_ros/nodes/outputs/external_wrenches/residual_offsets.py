@@ -21,12 +21,6 @@ from screw_dynamics_ros.core.measurement.estimation.residual_map import (
 )
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.nodes.outputs.external_wrenches.residual_recordings import (
-    MAX_POSES,
-    Recordings,
-    read,
-    write,
-)
 from screw_dynamics_ros.ros import data_folder
 from screw_dynamics_ros.ros.data_folder import DataFolder
 from screw_dynamics_ros.ros.diagnostics import Level, Status
@@ -34,6 +28,8 @@ from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.process.latest import Latest
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
+
+from .residual_recordings import MAX_POSES, Recordings, read, write
 
 TABLE = (
     Specification(

@@ -21,13 +21,14 @@ from screw_dynamics_ros.core.measurement.estimation.steadiness import two_levels
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import Stage
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.nodes.outputs.external_wrenches.external_torque import external_torque
-from screw_dynamics_ros.nodes.outputs.external_wrenches.residual_offsets import ResidualOffsets
-from screw_dynamics_ros.nodes.outputs.external_wrenches.tare import TareStates
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Status
+
+from .external_torque import external_torque
+from .residual_offsets import ResidualOffsets
+from .tare import TareStates
 
 MIN_LOAD_STEP = 0.05  # between two loads, of the limit of efforts
 UNKNOWN_LIMIT = 20.0  # of efforts, without one in the description [N m, N]

@@ -14,9 +14,10 @@ from screw_dynamics_ros.core.measurement.estimation.noise_propagation import Tor
 from screw_dynamics_ros.core.measurement.estimation.observers.quantities import Observation
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import TorqueObserver
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
+
+from .torque_observer import TorqueObserver
 
 
 class TorqueCovariance:

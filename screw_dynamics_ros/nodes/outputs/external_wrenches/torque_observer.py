@@ -35,11 +35,12 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep, Stage
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
-from screw_dynamics_ros.nodes.outputs.external_wrenches import observer_step as step
-from screw_dynamics_ros.nodes.outputs.external_wrenches.external_torque import observation
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification, Value
+
+from . import observer_step as step
+from .external_torque import observation
 
 NO_STATE = np.zeros(0)
 

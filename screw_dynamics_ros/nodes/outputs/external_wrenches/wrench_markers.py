@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from screw_dynamics_ros.core.lie.screws import wrench_axis
 from screw_dynamics_ros.nodes.hosting.drawing import Source
-from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerPlan, color, scale, screw
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.messages.markers import MarkerShape
 from screw_dynamics_ros.ros.parameters import Parameters
+
+from ..marker_topic import MarkerPlan, color, scale, screw
 
 TABLE = (
     scale('axis_length', 'the axes of wrenches', 'm', 0.3),

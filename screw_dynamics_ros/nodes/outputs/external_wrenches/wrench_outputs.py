@@ -17,8 +17,16 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Stage
-from screw_dynamics_ros.nodes.outputs import marker_topic
-from screw_dynamics_ros.nodes.outputs.external_wrenches import (
+from screw_dynamics_ros.nodes.parameters import frame_parameters
+from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
+from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+from .. import marker_topic
+from ..marker_topic import MarkerPlan, MarkerTopic
+from . import (
     contact_flags,
     output_filters,
     residual_offsets,
@@ -27,25 +35,16 @@ from screw_dynamics_ros.nodes.outputs.external_wrenches import (
     torque_observer,
     wrench_markers,
 )
-from screw_dynamics_ros.nodes.outputs.external_wrenches.contact_flags import ContactFlags
-from screw_dynamics_ros.nodes.outputs.external_wrenches.contact_localization import ContactLocation
-from screw_dynamics_ros.nodes.outputs.external_wrenches.contacts import Contact, is_observable
-from screw_dynamics_ros.nodes.outputs.external_wrenches.finite_check import are_finite
-from screw_dynamics_ros.nodes.outputs.external_wrenches.output_filters import (
-    OutputFilters,
-)
-from screw_dynamics_ros.nodes.outputs.external_wrenches.support_contacts import SupportContacts
-from screw_dynamics_ros.nodes.outputs.external_wrenches.tare_service import Tare
-from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import TorqueObserver
-from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_plan import WrenchPlan, wrench_plan
-from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_topics import WrenchTopics
-from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerPlan, MarkerTopic
-from screw_dynamics_ros.nodes.parameters import frame_parameters
-from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
-from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.parameters import Parameters, Specification
-from screw_dynamics_ros.ros.topics.channel import Channel
-from screw_dynamics_ros.ros.topics.publishers import Publishers
+from .contact_flags import ContactFlags
+from .contact_localization import ContactLocation
+from .contacts import Contact, is_observable
+from .finite_check import are_finite
+from .output_filters import OutputFilters
+from .support_contacts import SupportContacts
+from .tare_service import Tare
+from .torque_observer import TorqueObserver
+from .wrench_plan import WrenchPlan, wrench_plan
+from .wrench_topics import WrenchTopics
 
 TABLE = (
     frame_parameters.specification('a contact wrench is'),

@@ -14,21 +14,14 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import Plan
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
-from screw_dynamics_ros.nodes.outputs.external_wrenches.contact_localization import LocationPlan
-from screw_dynamics_ros.nodes.outputs.external_wrenches.contacts import Contact, contact_at
-from screw_dynamics_ros.nodes.outputs.external_wrenches.external_torque import (
-    effort_terms,
-    external_torque,
-)
-from screw_dynamics_ros.nodes.outputs.external_wrenches.output_filters import (
-    BANDS,
-    FilterPlan,
-    filtered,
-    torques_outside_band,
-)
-from screw_dynamics_ros.nodes.outputs.external_wrenches.support_contacts import SupportPlan
-from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import ObserverPlan
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
+
+from .contact_localization import LocationPlan
+from .contacts import Contact, contact_at
+from .external_torque import effort_terms, external_torque
+from .output_filters import BANDS, FilterPlan, filtered, torques_outside_band
+from .support_contacts import SupportPlan
+from .torque_observer import ObserverPlan
 
 
 @dataclass(frozen=True, eq=False)

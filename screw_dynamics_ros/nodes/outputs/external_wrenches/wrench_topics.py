@@ -18,20 +18,6 @@ from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.nodes.outputs.external_wrenches import observable_step
-from screw_dynamics_ros.nodes.outputs.external_wrenches.contacts import is_observable
-from screw_dynamics_ros.nodes.outputs.external_wrenches.finite_check import FiniteCheck
-from screw_dynamics_ros.nodes.outputs.external_wrenches.observable_wrenches import (
-    VALIDITY_LABELS,
-    ObservableWrench,
-)
-from screw_dynamics_ros.nodes.outputs.external_wrenches.output_filters import BANDS
-from screw_dynamics_ros.nodes.outputs.external_wrenches.tare_service import Tare
-from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_covariance import TorqueCovariance
-from screw_dynamics_ros.nodes.outputs.external_wrenches.torque_observer import TorqueObserver
-from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_plan import WrenchPlan
-from screw_dynamics_ros.nodes.outputs.kinematics.singularity_measures import random_samples
-from screw_dynamics_ros.nodes.outputs.quantity_messages import message_of
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
@@ -49,6 +35,18 @@ from screw_dynamics_ros.ros.topics.channel_record import (
     Gate,
 )
 from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+from ..kinematics.singularity_measures import random_samples
+from ..quantity_messages import message_of
+from . import observable_step
+from .contacts import is_observable
+from .finite_check import FiniteCheck
+from .observable_wrenches import VALIDITY_LABELS, ObservableWrench
+from .output_filters import BANDS
+from .tare_service import Tare
+from .torque_covariance import TorqueCovariance
+from .torque_observer import TorqueObserver
+from .wrench_plan import WrenchPlan
 
 #: The condition of outputs that the compiled loop does not publish.
 NOT_IN_LOOP = Gate(TRUE, np.zeros(1, dtype=np.int64))

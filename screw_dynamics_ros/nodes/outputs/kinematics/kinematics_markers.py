@@ -19,16 +19,11 @@ from screw_dynamics_ros.core.description.robot_description import Joint
 from screw_dynamics_ros.core.lie.screws import screw_axis
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.drawing import Source
-from screw_dynamics_ros.nodes.outputs.marker_topic import (
-    MarkerPlan,
-    MarkerShapes,
-    color,
-    scale,
-    screw,
-)
 from screw_dynamics_ros.ros.messages.conversions import quaternion
 from screw_dynamics_ros.ros.messages.markers import MarkerShape, draw_ellipsoid, draw_line
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
+
+from ..marker_topic import MarkerPlan, MarkerShapes, color, scale, screw
 
 ELLIPSOIDS = ('velocity_ellipsoids', 'force_ellipsoids')
 KINDS = ('joint_axes', 'twists', *ELLIPSOIDS)

@@ -24,13 +24,6 @@ from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan, Stage
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel, of_joints
-from screw_dynamics_ros.nodes.outputs import marker_topic
-from screw_dynamics_ros.nodes.outputs.kinematics import kinematics_markers, singularity_measures
-from screw_dynamics_ros.nodes.outputs.kinematics.description_topic import DescriptionTopic
-from screw_dynamics_ros.nodes.outputs.kinematics.singularity_measures import Singularities
-from screw_dynamics_ros.nodes.outputs.kinematics.transforms import TransformPublisher
-from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerPlan, MarkerTopic
-from screw_dynamics_ros.nodes.outputs.quantity_messages import message_of
 from screw_dynamics_ros.nodes.parameters import frame_parameters, transform_parameters
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 from screw_dynamics_ros.nodes.services import kinematics_services
@@ -40,6 +33,14 @@ from screw_dynamics_ros.ros.names import twist_frame
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+from .. import marker_topic
+from ..marker_topic import MarkerPlan, MarkerTopic
+from ..quantity_messages import message_of
+from . import kinematics_markers, singularity_measures
+from .description_topic import DescriptionTopic
+from .singularity_measures import Singularities
+from .transforms import TransformPublisher
 
 
 def representation(name: str, of: str) -> Specification:

@@ -17,10 +17,6 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.nodes.outputs.kinematics.reported_transforms import (
-    ReportedTransforms,
-    StampDecimation,
-)
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -36,6 +32,8 @@ from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.other_transforms import OtherTransforms
 from screw_dynamics_ros.ros.topics.publishers import Publishers
+
+from .reported_transforms import ReportedTransforms, StampDecimation
 
 #: Messages refused for these reasons contain valid positions of the joints they name.
 MISSING_POSITION_REASONS = {Reason.INCOMPLETE, Reason.POSITION_MISSING}

@@ -23,23 +23,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import vector
-from screw_dynamics_ros.core.arms.inverse.bounded_velocity import (
-    JointLimitedResult,
-    joint_limited_velocity,
-)
-from screw_dynamics_ros.core.arms.inverse.redundancy.criteria import Cost, Metric, RobotModel
-from screw_dynamics_ros.core.arms.inverse.task_priority import (
-    Task,
-    TaskLevel,
-    TaskPriorityResult,
-    level,
-    task_priority,
-)
-from screw_dynamics_ros.core.arms.inverse.velocity import rate
-from screw_dynamics_ros.core.arms.inverse.velocity_bounds import JointBounds
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import AdaptiveDamping, finite, metric
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
+
+from ..bounded_velocity import JointLimitedResult, joint_limited_velocity
+from ..task_priority import Task, TaskLevel, TaskPriorityResult, level, task_priority
+from ..velocity import rate
+from ..velocity_bounds import JointBounds
+from ..weighted_inverse import AdaptiveDamping, finite, metric
+from .criteria import Cost, Metric, RobotModel
 
 
 @dataclass(frozen=True)

@@ -30,16 +30,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from screw_dynamics_ros.core.measurement.estimation.noise_propagation import (
-    StageWeights,
-    momentum_stage,
-    torque_stage,
-)
-from screw_dynamics_ros.core.measurement.estimation.observers.observer import (
-    FirstOrderObserver,
-    Sample,
-)
 from screw_dynamics_ros.core.types import Array
+
+from ..noise_propagation import StageWeights, momentum_stage, torque_stage
+from .observer import FirstOrderObserver, Sample
 
 
 class FilteredDynamics(FirstOrderObserver):

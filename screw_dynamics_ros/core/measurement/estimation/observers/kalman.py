@@ -29,8 +29,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric
-from screw_dynamics_ros.core.measurement.estimation.observers.observer import Observer, Sample
 from screw_dynamics_ros.core.types import Array
+
+from .observer import Observer, Sample
 
 
 @dataclass(frozen=True, eq=False)

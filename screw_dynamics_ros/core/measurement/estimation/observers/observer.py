@@ -18,12 +18,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from screw_dynamics_ros.core.compile.typed.functions import typed
-from screw_dynamics_ros.core.measurement.estimation.noise_propagation import StageWeights
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
-    SETTLING_TIME_CONSTANTS,
-    ObserverSteps,
-)
 from screw_dynamics_ros.core.types import Array
+
+from ..noise_propagation import StageWeights
+from .steps import SETTLING_TIME_CONSTANTS, ObserverSteps
 
 #: Quantities of a sample for observers, for the n joints with measured efforts: velocities (n,),
 #: static external torques (n,), p = M v and the known part of p' (n,), M (n, n).

@@ -10,8 +10,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from screw_dynamics_ros.core.measurement.estimation.delay_line import delayed
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
+from screw_dynamics_ros.core.robot.actuated_robot import Source
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.types import Array
+
+from ..delay_line import delayed
+from ..effort_terms import (
     CORIOLIS,
     FRICTION,
     GRAVITY,
@@ -22,12 +27,8 @@ from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
     motor_torques,
     moved_mass,
 )
-from screw_dynamics_ros.core.measurement.estimation.observers import table
-from screw_dynamics_ros.core.measurement.estimation.observers.observer import Observer
-from screw_dynamics_ros.core.robot.actuated_robot import Source
-from screw_dynamics_ros.core.robot.fused_kernel import Formula
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.types import Array
+from . import table
+from .observer import Observer
 
 #: How measured efforts enter quantities that an observer reads; all but the mass matrix are late.
 SIGNS = {'velocity': 0, 'static_torque': -1, 'momentum': 0, 'known_torque': 1}

@@ -53,8 +53,9 @@ import numpy as np
 
 from screw_dynamics_ros.core.compile.program.tracing import clamp
 from screw_dynamics_ros.core.linear import symmetric
-from screw_dynamics_ros.core.measurement.estimation.observers.observer import Observer, Sample
 from screw_dynamics_ros.core.types import Array
+
+from .observer import Observer, Sample
 
 VECTORS, MATRICES = 7, 6  # numbers of (n,) and (n, n) arrays in a state
 UNBOUNDED_HALF_WIDTH = 1e12  # half width of the sliding zone in the second sample [N m s]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from screw_dynamics_ros.core.measurement.estimation.observers.observer import Observer, Sample
 from screw_dynamics_ros.core.types import Array
+
+from .observer import Observer, Sample
 
 
 class Static(Observer):

@@ -8,18 +8,15 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from screw_dynamics_ros.core.measurement.estimation.observers.filtered_dynamics import (
-    FilteredDynamics,
-)
-from screw_dynamics_ros.core.measurement.estimation.observers.generalized_momentum import (
-    GeneralizedMomentum,
-)
-from screw_dynamics_ros.core.measurement.estimation.observers.kalman import MomentumKalmanFilter
-from screw_dynamics_ros.core.measurement.estimation.observers.observer import Observer, Sample
-from screw_dynamics_ros.core.measurement.estimation.observers.parameters import ObserverParameters
-from screw_dynamics_ros.core.measurement.estimation.observers.sliding_mode import SlidingMode
-from screw_dynamics_ros.core.measurement.estimation.observers.static import Static
 from screw_dynamics_ros.core.types import Array
+
+from .filtered_dynamics import FilteredDynamics
+from .generalized_momentum import GeneralizedMomentum
+from .kalman import MomentumKalmanFilter
+from .observer import Observer, Sample
+from .parameters import ObserverParameters
+from .sliding_mode import SlidingMode
+from .static import Static
 
 #: All observers, in the order of the documentation.
 OBSERVERS: dict[str, Observer] = {

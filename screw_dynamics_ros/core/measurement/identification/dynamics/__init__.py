@@ -3,19 +3,11 @@
 
 """Identification of inertias, drives and effort scales from recorded joint states."""
 
-from screw_dynamics_ros.core.measurement.identification.dynamics.identification import (
-    identify_dynamics,
-    identify_recordings,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.options import (
-    IdentificationOptions,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording import (
-    JointRecording,
-    KnownLoad,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.result import DynamicIdentification
-from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import EffortModel
+from .identification import identify_dynamics, identify_recordings
+from .options import IdentificationOptions
+from .recording import JointRecording, KnownLoad
+from .result import DynamicIdentification
+from .unknowns import EffortModel
 
 __all__ = [
     'DynamicIdentification',

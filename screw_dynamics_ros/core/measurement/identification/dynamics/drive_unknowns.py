@@ -22,8 +22,9 @@ from screw_dynamics_ros.core.description.drives import Drive
 from screw_dynamics_ros.core.description.motor_coupling import motor_coupling
 from screw_dynamics_ros.core.dynamics.drive_forces import lever
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording import DynamicModel
 from screw_dynamics_ros.core.types import Array
+
+from .recording import DynamicModel
 
 
 @dataclass(frozen=True, eq=False)

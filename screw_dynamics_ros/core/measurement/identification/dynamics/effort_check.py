@@ -19,14 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import (
-    EffortEquations,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit import (
-    MAX_GAIN_DEVIATION,
-    autocorrelation_times,
-)
 from screw_dynamics_ros.core.types import Array
+
+from .effort_equations import EffortEquations
+from .effort_fit import MAX_GAIN_DEVIATION, autocorrelation_times
 
 #: Gains between 1 / `GAIN_FACTOR` and `GAIN_FACTOR` may result from errors of the nominal model.
 GAIN_FACTOR = 2.0

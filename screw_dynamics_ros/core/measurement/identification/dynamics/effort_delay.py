@@ -35,13 +35,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.description.robot_description import Finding
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import (
-    EffortEquations,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.filtering import pieces
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording import JointRecording
-from screw_dynamics_ros.core.measurement.identification.intervals import between
 from screw_dynamics_ros.core.types import Array
+
+from ..intervals import between
+from .effort_equations import EffortEquations
+from .filtering import pieces
+from .recording import JointRecording
 
 MAX_DELAY_S = 0.2  # s; largest absolute delay
 SEARCH_STEP_S = 5e-3  # s

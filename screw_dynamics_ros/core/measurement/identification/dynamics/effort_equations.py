@@ -12,13 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.identification.dynamics.filtering import (
-    needed_time,
-    pieces,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording import JointRecording
-from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
 from screw_dynamics_ros.core.types import Array
+
+from .filtering import needed_time, pieces
+from .recording import JointRecording
+from .unknowns import Unknowns
 
 #: Number of time blocks, some of which are held out.
 BLOCKS = 10

@@ -26,17 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import (
-    EffortEquations,
-)
-from screw_dynamics_ros.core.measurement.identification.jackknife import (
-    jackknife,
-    state_classes,
-    time_blocks,
-)
-from screw_dynamics_ros.core.measurement.identification.least_squares import Fit
-from screw_dynamics_ros.core.measurement.identification.outliers import huber_weights
 from screw_dynamics_ros.core.types import Array
+
+from ..jackknife import jackknife, state_classes, time_blocks
+from ..least_squares import Fit
+from ..outliers import huber_weights
+from .effort_equations import EffortEquations
 
 MAX_ITERATIONS = 50
 TOLERANCE = 1e-9

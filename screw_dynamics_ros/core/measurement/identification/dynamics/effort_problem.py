@@ -11,22 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_check import (
-    SIGNIFICANT_SIGMAS,
-    EffortCheck,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import (
-    EffortEquations,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit import (
-    EffortFit,
-    fit_efforts,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.options import (
-    IdentificationOptions,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
 from screw_dynamics_ros.core.types import Array
+
+from .effort_check import SIGNIFICANT_SIGMAS, EffortCheck
+from .effort_equations import EffortEquations
+from .effort_fit import EffortFit, fit_efforts
+from .options import IdentificationOptions
+from .unknowns import Unknowns
 
 #: Factor of the prior deviations of friction and armature if the unit of efforts is unknown.
 UNKNOWN_UNIT = 10.0

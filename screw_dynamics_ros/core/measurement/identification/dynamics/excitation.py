@@ -29,26 +29,15 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.arguments import check_count
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.identification.dynamics.drive_unknowns import MotionSamples
-from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import (
-    FourierMotion,
-    FourierSeries,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.motion_limits import (
-    LIMIT_SHARE,
-    MotionLimits,
-    bounds,
-    moving_joints,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording import DynamicModel
-from screw_dynamics_ros.core.measurement.identification.dynamics.rounded_descent import descend
-from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import (
-    GROUPS,
-    EffortModel,
-    Unknowns,
-)
-from screw_dynamics_ros.core.measurement.identification.least_squares import RANK_TOLERANCE, Fit
 from screw_dynamics_ros.core.types import Array
+
+from ..least_squares import RANK_TOLERANCE, Fit
+from .drive_unknowns import MotionSamples
+from .fourier_motion import FourierMotion, FourierSeries
+from .motion_limits import LIMIT_SHARE, MotionLimits, bounds, moving_joints
+from .recording import DynamicModel
+from .rounded_descent import descend
+from .unknowns import GROUPS, EffortModel, Unknowns
 
 MIN_SAMPLES, SAMPLES_PER_HARMONIC = 80, 10  # samples of a period during the search
 TORQUE_PENALTY = 1e3  # per squared excess of torque, relative to the limit, at each sample

@@ -27,11 +27,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording import (
-    MIN_RANGE,
-    JointRecording,
-)
 from screw_dynamics_ros.core.types import Array
+
+from .recording import MIN_RANGE, JointRecording
 
 KAISER_BETA = 10.0  # parameter of the Kaiser window
 TRANSITION_PRODUCT = 6.4  # window length times transition width, for that beta

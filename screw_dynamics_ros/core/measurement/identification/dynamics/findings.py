@@ -11,20 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.description.robot_description import Finding, RobotDescription
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_check import EffortCheck
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import (
-    EffortEquations,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit import EffortFit
-from screw_dynamics_ros.core.measurement.identification.dynamics.result import (
-    Torques,
-    quantiles,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
-from screw_dynamics_ros.core.measurement.identification.intervals import between
-from screw_dynamics_ros.core.measurement.identification.state_checks import joints_subject
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
+
+from ..intervals import between
+from ..state_checks import joints_subject
+from .effort_check import EffortCheck
+from .effort_equations import EffortEquations
+from .effort_fit import EffortFit
+from .result import Torques, quantiles
+from .unknowns import Unknowns
 
 #: Speed relative to the smoothing from which dry friction is constant.
 AT_LEVEL = 3.0

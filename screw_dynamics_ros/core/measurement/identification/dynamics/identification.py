@@ -23,54 +23,29 @@ from numpy.typing import ArrayLike, NDArray
 from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_check import check_efforts
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_delay import (
-    EffortDelay,
-    delay_findings,
-    estimated_delay,
-    without_delay,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import (
-    EffortEquations,
-    divided,
-    equations,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit import EffortFit
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_problem import EffortProblem
-from screw_dynamics_ros.core.measurement.identification.dynamics.filtering import chosen_cutoff
-from screw_dynamics_ros.core.measurement.identification.dynamics.findings import (
+from screw_dynamics_ros.core.types import Array
+
+from .effort_check import check_efforts
+from .effort_delay import EffortDelay, delay_findings, estimated_delay, without_delay
+from .effort_equations import EffortEquations, divided, equations
+from .effort_fit import EffortFit
+from .effort_problem import EffortProblem
+from .filtering import chosen_cutoff
+from .findings import (
     all_findings,
     common_gain_findings,
     mass_findings,
     payload_findings,
     torque_findings,
 )
-from screw_dynamics_ros.core.measurement.identification.dynamics.identified_robot import (
-    identified_bodies,
-    identified_drive,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.load_check import load_findings
-from screw_dynamics_ros.core.measurement.identification.dynamics.options import (
-    IdentificationOptions,
-    check_options,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.physical_fit import fit_bodies
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording import (
-    DynamicModel,
-    JointRecording,
-    absent,
-    checked,
-    common_load,
-    measured,
-    moving,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording_checks import inspected
-from screw_dynamics_ros.core.measurement.identification.dynamics.result import (
-    DynamicIdentification,
-    Torques,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
-from screw_dynamics_ros.core.types import Array
+from .identified_robot import identified_bodies, identified_drive
+from .load_check import load_findings
+from .options import IdentificationOptions, check_options
+from .physical_fit import fit_bodies
+from .recording import DynamicModel, JointRecording, absent, checked, common_load, measured, moving
+from .recording_checks import inspected
+from .result import DynamicIdentification, Torques
+from .unknowns import Unknowns
 
 DEFAULT = IdentificationOptions()
 

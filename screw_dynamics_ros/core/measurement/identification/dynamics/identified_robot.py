@@ -13,14 +13,11 @@ from screw_dynamics_ros.core.description.drives import Drive
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import Joint, RobotDescription
 from screw_dynamics_ros.core.dynamics.regressor import inertial_parameters
-from screw_dynamics_ros.core.measurement.identification.dynamics.pseudo_inertia import (
-    inertia_of,
-    parameters_of,
-    physical,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
+
+from .pseudo_inertia import inertia_of, parameters_of, physical
+from .unknowns import Unknowns
 
 #: Unknowns that are fields of `Drive` as they are.
 FIELDS = (

@@ -10,11 +10,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from screw_dynamics_ros.core.description.robot_description import Finding
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit import (
-    EffortFit,
-    fit_efforts,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_problem import EffortProblem
+
+from .effort_fit import EffortFit, fit_efforts
+from .effort_problem import EffortProblem
 
 #: Recordings disagree if the residuals of one model for all, relative to those of separate models,
 #: exceed this factor and this number of standard deviations.

@@ -15,30 +15,17 @@ from screw_dynamics_ros.core.description.motor_coupling import motor_coupling
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import Finding, RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_delay import (
-    shifted_efforts,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.filtering import (
-    chosen_cutoff,
-    needed_time,
-    pieces,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.findings import (
-    LARGE_OFFSET,
-    MIN_R2,
-    torque_findings,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording import (
-    JointRecording,
-    checked,
-    moving,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording_checks import inspected
-from screw_dynamics_ros.core.measurement.identification.dynamics.result import Torques
 from screw_dynamics_ros.core.motion.trajectory.motion import Motion
 from screw_dynamics_ros.core.motion.trajectory.required_efforts import required_efforts
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.types import Array
+
+from .effort_delay import shifted_efforts
+from .filtering import chosen_cutoff, needed_time, pieces
+from .findings import LARGE_OFFSET, MIN_R2, torque_findings
+from .recording import JointRecording, checked, moving
+from .recording_checks import inspected
+from .result import Torques
 
 
 @dataclass(frozen=True, eq=False)

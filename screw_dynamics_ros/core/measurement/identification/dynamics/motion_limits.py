@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording import DynamicModel
 from screw_dynamics_ros.core.types import Array
+
+from .recording import DynamicModel
 
 #: For joints without limits: half range [rad, m], speed [rad/s, m/s].
 FREE_RANGE, FREE_SPEED = np.pi, 1.0

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording import DynamicModel
-from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import EffortModel
+
+from .recording import DynamicModel
+from .unknowns import EffortModel
 
 
 @dataclass(frozen=True)

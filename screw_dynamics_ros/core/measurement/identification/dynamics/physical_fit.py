@@ -22,15 +22,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.measurement.identification.dynamics.drive_unknowns import SIGNED
-from screw_dynamics_ros.core.measurement.identification.dynamics.pseudo_inertia import (
-    BASIS,
-    parameters_of,
-    physical,
-    pseudo_inertia,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
 from screw_dynamics_ros.core.types import Array
+
+from .drive_unknowns import SIGNED
+from .pseudo_inertia import BASIS, parameters_of, physical, pseudo_inertia
+from .unknowns import Unknowns
 
 #: Values of mu; the last one changes unidentified parameters by a thousandth.
 BARRIER_WEIGHTS = (1.0, 1e-2, 1e-4, 1e-6)

@@ -13,19 +13,16 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording import (
-    MIN_RANGE,
-    DynamicModel,
-    JointRecording,
-)
-from screw_dynamics_ros.core.measurement.identification.state_checks import (
+from screw_dynamics_ros.core.types import Array
+
+from ..state_checks import (
     JointMotion,
     joints_subject,
     range_findings,
     velocity_fault,
     velocity_fault_findings,
 )
-from screw_dynamics_ros.core.types import Array
+from .recording import MIN_RANGE, DynamicModel, JointRecording
 
 MEDIAN_LENGTH = 5  # samples of the running median for the detection of spikes
 SPIKE_SIGMAS = 20.0  # threshold in standard deviations of the differences from that median

@@ -14,9 +14,10 @@ from screw_dynamics_ros.core.description.drives import Drive
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import Finding, RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_check import EffortCheck
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_delay import EffortDelay
 from screw_dynamics_ros.core.types import Array
+
+from .effort_check import EffortCheck
+from .effort_delay import EffortDelay
 
 
 @dataclass(frozen=True, eq=False)

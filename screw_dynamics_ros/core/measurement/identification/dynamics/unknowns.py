@@ -18,21 +18,12 @@ from screw_dynamics_ros.core.dynamics.regressor import (
     inertial_parameters,
 )
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.measurement.identification.dynamics.drive_unknowns import (
-    KINDS,
-    DriveUnknowns,
-    MotionSamples,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.pseudo_inertia import (
-    metric,
-    parameters_of,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording import (
-    DynamicModel,
-    KnownLoad,
-)
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
+
+from .drive_unknowns import KINDS, DriveUnknowns, MotionSamples
+from .pseudo_inertia import metric, parameters_of
+from .recording import DynamicModel, KnownLoad
 
 #: Groups of parameters that can be estimated.
 GROUPS = ('inertia', 'armature', 'friction', 'spring', 'offset')
