@@ -15,6 +15,7 @@ from screw_dynamics_ros.core.compile.typed.library import compiled
 from screw_dynamics_ros.core.compile.typed.records import Opaque
 from screw_dynamics_ros.nodes.hosting.compiled_loop import CompiledLoop
 from screw_dynamics_ros.ros.data_path import loop, rcl
+from screw_dynamics_ros.ros.data_path.records import MessageBuffer
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import Bench
 
@@ -24,7 +25,6 @@ CLOCK.address = 1  # never read
 OUTCOMES = {
     loop.DONE: 'done',
     loop.HAND_OVER: 'handed over',
-    loop.COMPLETE: 'complete',
     loop.TOO_LATE: 'late',
     loop.NOT_FINITE: 'not finite',
 }
@@ -59,26 +59,31 @@ class TestedRcl(rcl.Rcl):
         ]
         names = 'rcl_publish_serialized_message', 'clock_gettime', 'rcl_clock_get_now'
         addresses = [ctypes.cast(each, pointer).value for each in self._kept]
-        self.library = compiled([loop.process, *loop.STEPS], dict(zip(names, addresses)))
-        self.process = self.library.callable(loop.process)
+        functions = loop.process, loop.receive, loop.answer
+        self.library = compiled([*functions, *loop.STEPS], dict(zip(names, addresses)))
+        self.process, self.receive, self.answer = map(self.library.callable, functions)
+
+    @staticmethod
+    def clock(clock, now):
+        return CLOCK
 
 
 class TestedSubscription:
     """Memory for a message."""
 
     def __init__(self):
-        self.wait_set, self.message, self.info = (np.zeros(64, dtype=np.int64) for _ in range(3))
+        self.wait_set, self.info = (np.zeros(64, dtype=np.int64) for _ in range(2))
+        self.message = MessageBuffer()
         self.place, self.subscription, self.has_info = np.zeros(1, dtype=np.int64), None, True
 
     def put(self, data, info):
-        self._data = ctypes.create_string_buffer(data, len(data) + 8)
-        self.message[:3] = ctypes.addressof(self._data), len(data), len(data) + 8
+        self.message.buffer = np.frombuffer(data, np.uint8)
         self.info[0] = info.get('source_timestamp', 0)
         self.info[2] = info.get('publication_sequence_number', 0)
         self.info[5:7] = np.frombuffer(info.get('publisher', bytes(16)), np.int64)
 
     def data(self):
-        return ctypes.string_at(int(self.message[0]), int(self.message[1]))
+        return self.message.data
 
     def message_info(self):
         return {
@@ -102,7 +107,8 @@ class LoopBench(Bench):
         self.outcomes = []
         self._taken = TestedSubscription()
         self._rcl = TestedRcl(self)
-        self.loop = CompiledLoop(self.host.states, self._rcl, self._taken, CLOCK, lambda: None)
+        self.host.states.use_functions(self._rcl, self._taken)
+        self.loop = CompiledLoop(self.host.states, self._rcl, self._taken, lambda: None)
         self.loop.attach()
 
     def close(self):
@@ -121,10 +127,9 @@ class LoopBench(Bench):
         """Let the loop process a message, and Python what is left of it."""
         with STATE_LOCK:
             self._taken.put(data, info)
-        STATE_LOCK._mutex.acquire()  # as the loop does
-        outcome = self._rcl.process(self.loop.tables.loop)
+        STATE_LOCK.acquire()
+        outcome = self._rcl.process(self.host.states.tables.loop)
         self.outcomes.append(OUTCOMES[outcome])
-        STATE_LOCK.adopt()
         if outcome != loop.DONE:
             self.loop.finish(outcome)
         self.loop.arm()

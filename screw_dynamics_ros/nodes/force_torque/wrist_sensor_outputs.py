@@ -30,7 +30,6 @@ from screw_dynamics_ros.core.motion.trajectory.payload_load import check_payload
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import printable, topic_tokens
@@ -38,12 +37,12 @@ from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics import qos
-from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.channel import NEVER, Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 from ..hosting import statuses
 from ..hosting.host import ModelHost
-from ..hosting.output_group import Adopted, Plan, Stage
+from ..hosting.output_group import Adopted, Plan, Stage, python_step
 from ..model.scalar_joints import coordinates, scalar_joints
 from ..parameters import frame_parameters
 from .parameters import TABLE, bias_of, tool_of
@@ -150,8 +149,8 @@ class WristSensor:
         return [
             Stage(observe=self._poses.rest.observe),
             Stage(
-                prepare=self._advance,
-                consume=lambda mapper, sent: self._keep_motion(mapper),
+                prepare=python_step('accelerations', self._advance),
+                consume=python_step('the motion of the sensor', self._keep_motion),
                 is_needed=lambda: (
                     self._adopted is not None and self._adopted.plan.motion is not None
                 ),
@@ -177,7 +176,7 @@ class WristSensor:
         publisher = self._publishers.get(WrenchStamped, topic)
         template = templates.wrench(frame_id)
         # Published for messages of the sensor, not for joint states.
-        self._channels.append(Channel(publisher, template, velocity=True, is_valid=lambda: False))
+        self._channels.append(Channel(publisher, template, velocity=True, gates=(NEVER,)))
 
     # --- joint states ---------------------------------------------------------------------------
 
@@ -187,18 +186,17 @@ class WristSensor:
         if adopted is None or adopted.plan.motion is None:
             return
         mapper, filtered = adopted.mapper, adopted.plan.acceleration
-        filtered.longest = mapper.policies.timeout * 1e-9
         if mapper.has_velocity:
-            filtered.advance(mapper.stamp, mapper.v, mapper.restarted)
+            filtered.advance(self._host.states.clock.elapsed, mapper.v)
         else:
             filtered.restart()
 
-    def _keep_motion(self, mapper: JointStateMapper) -> None:
+    def _keep_motion(self) -> None:
         """Store the motion of the sensor in a state."""
         adopted = self._adopted
         if adopted is None or adopted.plan.motion is None:
             return
-        plan, results = adopted.plan, adopted.model.results
+        plan, results, mapper = adopted.plan, adopted.model.results, adopted.mapper
         if mapper.restarted:
             self._motions.clear()
         if mapper.has_velocity and plan.acceleration.is_settled:

@@ -19,9 +19,6 @@ from screw_dynamics_ros.ros.data_path import loop
 from screw_dynamics_ros.ros.data_path.rcl import LoopSubscription, Rcl
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
-from screw_dynamics_ros.ros.topics.taken_message import HandleInUse
-
-from .loop_tables import LoopTables
 
 if TYPE_CHECKING:
     from .state_pipeline import StatePipeline
@@ -37,7 +34,7 @@ def compiled_loop(node: Node, pipeline: StatePipeline, subscription: Any) -> Com
     """
     if not STATE_LOCK.address:
         raise ScrewDynamicsError('the lock of this system cannot be shared')
-    rcl, clock = Rcl(), HandleInUse(node.get_clock().handle)
+    rcl = Rcl()
     taken = LoopSubscription(rcl, node.context.handle, subscription.handle)
     hide_from_executors(node, subscription)
 
@@ -45,9 +42,12 @@ def compiled_loop(node: Node, pipeline: StatePipeline, subscription: Any) -> Com
         get_logger('screw_dynamics_ros').error(
             'waiting for joint states failed in the compiled loop: they are processed in Python'
         )
+        with STATE_LOCK:
+            pipeline.use_functions(rcl)
         show_to_executors(node, subscription)
 
-    return CompiledLoop(pipeline, rcl, taken, clock, give_up)
+    pipeline.use_functions(rcl, taken)
+    return CompiledLoop(pipeline, rcl, taken, give_up)
 
 
 class CompiledLoop:
@@ -58,8 +58,6 @@ class CompiledLoop:
     pipeline : StatePipeline
     rcl : Rcl
     taken : LoopSubscription
-    clock : HandleInUse
-        Of the rcl_clock_t with which stamps are compared.
     give_up : callable
         Called if waiting fails.
     """
@@ -69,24 +67,22 @@ class CompiledLoop:
         pipeline: StatePipeline,
         rcl: Rcl,
         taken: LoopSubscription,
-        clock: HandleInUse,
         give_up: Callable[[], None],
     ) -> None:
         self._pipeline, self._rcl, self._taken, self._give_up = pipeline, rcl, taken, give_up
         self._attempts = 0
-        self.tables = LoopTables(rcl, taken, clock, pipeline)
         self._thread: threading.Thread | None = None
 
     def attach(self) -> None:
         """Follow all changes by Python."""
-        STATE_LOCK.before.append(self.catch_up)
+        STATE_LOCK.before.append(self._pipeline.observe_history)
         STATE_LOCK.after.append(self.arm)
 
     def detach(self) -> None:
         """Ignore changes by Python, and let the handles of ROS be destroyed; the loop has ended."""
-        STATE_LOCK.before.remove(self.catch_up)
+        STATE_LOCK.before.remove(self._pipeline.observe_history)
         STATE_LOCK.after.remove(self.arm)
-        self.tables.release()
+        self._pipeline.tables.release()
 
     def start(self) -> None:
         """Start the thread."""
@@ -102,27 +98,15 @@ class CompiledLoop:
         thread, self._thread = self._thread, None
         if thread is None:
             return
-        self.tables.loop.stop = True
+        self._pipeline.tables.loop.stop = True
         thread.join(END_TIMEOUT_S)
         if not thread.is_alive():
             self.detach()
             self._taken.close()
 
-    # --- between two joint states ---------------------------------------------------------------
-
-    def catch_up(self) -> None:
-        """Pass the states that have been processed since the last call to their observers."""
-        for state in self.tables.unread_states():
-            self._pipeline.observe(state)
-
     def arm(self) -> None:
-        """Give the loop the tables of the current model, mapper and subscribers."""
-        is_verifying = not self._taken.has_info and self._attempts < MAX_VERIFICATIONS
-        try:
-            self.tables.update(self._pipeline, is_verifying)
-        except Exception as error:  # Python processes the joint states
-            self.tables.loop.armed = False
-            FAULTS.record('tables of the compiled loop', error)
+        """Give the loop the model, the state and the outputs in use."""
+        self._pipeline.arm(not self._taken.has_info and self._attempts < MAX_VERIFICATIONS)
 
     # --- the thread -----------------------------------------------------------------------------
 
@@ -130,7 +114,7 @@ class CompiledLoop:
         with STATE_LOCK:
             pass  # arms the loop
         while True:
-            outcome = self._rcl.run(self.tables.loop)
+            outcome = self._rcl.run(self._pipeline.tables.loop)
             if outcome == loop.STOPPED:
                 return
             if outcome == loop.FAILED:
@@ -147,18 +131,10 @@ class CompiledLoop:
 
     def finish(self, outcome: int) -> None:
         """Do what the loop leaves to Python; the lock of states is held."""
-        pipeline, record = self._pipeline, self.tables.loop
-        if outcome == loop.HAND_OVER:
-            if not self._taken.has_info:
-                self._attempts += 1
-                self._taken.verify(time.time_ns())
-            self.catch_up()
-            pipeline.receive_now(self._taken.data(), self._taken.message_info())
+        if outcome != loop.HAND_OVER:
+            self._pipeline.finish(outcome)
             return
-        arrival, delay, start = record.arrival, record.delay, record.start
-        if outcome == loop.COMPLETE:
-            pipeline.complete(arrival - delay, start, self.tables.taken_steps())
-        elif outcome == loop.TOO_LATE:
-            pipeline.load.was_late(start, start - (arrival - delay))
-        elif outcome == loop.NOT_FINITE:
-            pipeline.load.overflowed(time.monotonic())
+        if not self._taken.has_info:
+            self._attempts += 1
+            self._taken.verify(time.time_ns())
+        self._pipeline.receive_now(self._taken.data(), self._taken.message_info())

@@ -26,7 +26,7 @@ from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.process.latest import Latest
 from screw_dynamics_ros.ros.process.rate_limit import RateLimit
 from screw_dynamics_ros.ros.process.worker import DEATH_HOLD_S, Worker, WorkerError
-from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.channel import NEVER, Channel
 
 #: Returns current numbers, always of the same shape; runs in the thread of the joint states.
 Source = Callable[[], Array]
@@ -73,8 +73,8 @@ class DrawnTopic:
         self._sources = tuple(sources)
         shapes = [source().shape for source in sources]
         self._maker = pickle.dumps((maker, shapes))
-        self.channel.is_valid = None if maker is not None else never
-        self.channel.is_due = RateLimit(rate)
+        self.channel.gates = () if maker is not None else (NEVER,)
+        self.channel.rate = RateLimit(rate)
 
     def _offer(self, stamp: bytes) -> None:
         """Offer the current numbers to the drawing process, which publishes the message."""
@@ -180,11 +180,6 @@ class DrawingProcess:
                 f'responded for {self.worker.waiting:.0f} s',
             )
         return status
-
-
-def never() -> bool:
-    """Return False."""
-    return False
 
 
 def make_all(tasks: Sequence[Task]) -> list[bytes | str | None]:

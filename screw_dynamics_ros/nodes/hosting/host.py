@@ -22,6 +22,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.errors import MissingDescriptionError
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.data_path.rcl import functions
 from screw_dynamics_ros.ros.description import DescriptionOutcome
 from screw_dynamics_ros.ros.diagnostics import Diagnostics
 from screw_dynamics_ros.ros.immediate_services import ImmediateServices
@@ -53,7 +54,7 @@ from .model_builder import BuiltModel, ModelBuilder
 from .model_parameters import ModelParameters
 from .model_state import ModelStateTopic
 from .multi_dof_source import TOPIC, MultiDofSource
-from .output_group import OutputGroup, Stage
+from .output_group import OutputGroup, Stage, python_step
 from .payload_topics import PayloadTopics
 from .robot_source import RobotSource
 from .stamp_clock import StampClock
@@ -146,23 +147,23 @@ class ModelHost:
         """Return the stages that process each joint state in addition to the kernel, in order."""
         return [
             Stage(
-                prepare=self.payloads.prepare,
+                prepare=python_step('payloads', self.payloads.prepare),
                 is_needed=lambda: self.payloads.is_changing,
             ),
             Stage(
-                prepare=self.link_inertias.prepare,
+                prepare=python_step('link inertias', self.link_inertias.prepare),
                 is_needed=lambda: self.link_inertias.is_changing,
             ),
             Stage(
-                prepare=self.base_source.prepare,
+                prepare=python_step('the base', self.base_source.prepare),
                 is_needed=lambda: self.base_source.is_used,
             ),
             Stage(
-                prepare=self.multi_dof_source.prepare,
+                prepare=python_step(TOPIC, self.multi_dof_source.prepare),
                 is_needed=lambda: self.multi_dof_source.is_used,
             ),
             Stage(
-                prepare=self.gravity_source.prepare,
+                prepare=python_step('gravity', self.gravity_source.prepare),
                 is_needed=lambda: self.gravity_source.is_changing,
             ),
             Stage(observe=self._estimation.recording.observe),
@@ -283,6 +284,7 @@ class ModelHost:
                     f'data_path compiled is not possible here, set it to auto: {error}'
                 ) from None
             self.node.get_logger().info(f'joint states are processed in Python: {error}')
+        self.states.use_functions(functions())
         self.states.tell_publishers(self._subscription, self.states.receive)
         return None
 

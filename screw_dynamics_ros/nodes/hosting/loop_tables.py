@@ -6,37 +6,47 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import is_ as is_same
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rclpy.node import Node
 
 from screw_dynamics_ros.core.compile.typed.functions import Bytes
-from screw_dynamics_ros.ros.data_path.rcl import LoopSubscription, Rcl, serialized_message
+from screw_dynamics_ros.core.compile.typed.records import WORD
+from screw_dynamics_ros.ros.data_path.loop import ID_WORD, RECEIVED
+from screw_dynamics_ros.ros.data_path.rcl import (
+    SEQUENCE_NUMBER,
+    SOURCE_TIME,
+    LoopSubscription,
+    PlainFunctions,
+    Rcl,
+)
 from screw_dynamics_ros.ros.data_path.records import (
-    DECLINED,
     LoopRecord,
     LoopStep,
+    MessageBuffer,
     MessageLayout,
     StateHistory,
 )
 from screw_dynamics_ros.ros.joint_states.layouts import Layout
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
 from screw_dynamics_ros.ros.messages.serialized import Template
-from screw_dynamics_ros.ros.process.rate_limit import RateLimit
+from screw_dynamics_ros.ros.process.python_function import PythonFunction
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics import channel_record as c
 from screw_dynamics_ros.ros.topics.channel import Channel
-from screw_dynamics_ros.ros.topics.taken_message import HandleInUse
+from screw_dynamics_ros.ros.topics.taken_message import ID_SIZE, STRUCT
 
 from ..model.running_model import RunningModel
 from .model_state import Encoder
-from .output_group import CompiledStep
+from .output_group import Stage, Step
 
 if TYPE_CHECKING:
     from .state_pipeline import StatePipeline
 
+NOBODY = bytes(ID_SIZE)  # the identifier of an unknown publisher
 HISTORY_SIZE = 1024  # states between two calls of Python
 
 
@@ -45,11 +55,11 @@ class LoopTables:
 
     Parameters
     ----------
-    rcl : Rcl
-    taken : LoopSubscription
-    clock : HandleInUse
-        Of the rcl_clock_t of the stamps.
+    functions : Rcl or PlainFunctions
+    node : rclpy.node.Node
     pipeline : StatePipeline
+    taken : LoopSubscription, optional
+        The subscription of the compiled loop; without it, messages are given to `receive`.
 
     Attributes
     ----------
@@ -57,25 +67,47 @@ class LoopTables:
     """
 
     def __init__(
-        self, rcl: Rcl, taken: LoopSubscription, clock: HandleInUse, pipeline: StatePipeline
+        self,
+        functions: Rcl | PlainFunctions,
+        node: Node,
+        pipeline: StatePipeline,
+        taken: LoopSubscription | None = None,
     ) -> None:
-        self._rcl, self._taken = rcl, taken
+        self.functions, self._node, self._taken = functions, node, taken
         self._layout: tuple[Any, ...] = ()
         self._mapper: JointStateMapper | None = None
         self._gates: dict[Channel, Sequence[c.Gate]] = {}  # of the messages that are written
-        self._preparations: Sequence[CompiledStep] = ()
-        self._steps: Sequence[CompiledStep] = ()
+        self._steps: dict[str, Sequence[Step]] = {}
         self._model: RunningModel | None = None
         self._listened: Sequence[Channel] = ()
         self._refreshed: Sequence[Callable[[], None]] = ()
         self._changes = -1
         self.loop = loop = LoopRecord()
-        loop.mutex, loop.subscription, loop.clock = STATE_LOCK, taken.subscription, clock
-        loop.wait_set, loop.message, loop.info = taken.wait_set, taken.message, taken.info
-        loop.place, loop.time = taken.place, np.zeros(2, dtype=np.int64)
+        loop.mutex, loop.state_clock = STATE_LOCK, pipeline.clock
+        loop.time = np.zeros(2, dtype=np.int64)
+        loop.message, loop.info = MessageBuffer(), np.zeros(STRUCT // WORD, dtype=np.int64)
+        if taken is not None:
+            loop.subscription, loop.wait_set, loop.place = (
+                taken.subscription,
+                taken.wait_set,
+                taken.place,
+            )
+            loop.message, loop.info = taken.message, taken.info
         loop.delays, loop.gaps, loop.load = pipeline.delay, pipeline.gaps, pipeline.load
         loop.layout, loop.history = MessageLayout(), StateHistory()
         loop.channels = loop.parts = loop.preparations = loop.steps = ()
+
+    def receive(self, data: bytes, info: Mapping[str, Any], arrival: int) -> bool:
+        """Set the state from an ordinary message; return False without doing so for others.
+
+        `arrival` is its time of arrival on the monotonic clock [ns].
+        """
+        loop = self.loop
+        loop.message.buffer = np.frombuffer(data, np.uint8)
+        loop.info[SOURCE_TIME] = info.get('source_timestamp', 0)
+        loop.info[SEQUENCE_NUMBER] = info.get('publication_sequence_number') or 0
+        loop.info[ID_WORD : ID_WORD + 2] = np.frombuffer(info.get('publisher', NOBODY), np.int64)
+        return self.functions.receive(loop, arrival) == RECEIVED
 
     def release(self) -> None:
         """Let the handles of ROS be destroyed; the loop has ended."""
@@ -111,6 +143,7 @@ class LoopTables:
         self._mapper, self._layout = mapper, ()
         loop, history, n = self.loop, self.loop.history, len(mapper.joints)
         loop.mapper, loop.state, loop.joints = mapper, mapper.state, n
+        loop.clock = self.functions.clock(self._node.get_clock(), mapper.clock)
         history.stamps = np.zeros(HISTORY_SIZE, dtype=np.int64)
         history.arrivals = np.zeros(HISTORY_SIZE)
         history.states = np.zeros(HISTORY_SIZE * 3 * n)
@@ -119,52 +152,41 @@ class LoopTables:
     # --- the next states ------------------------------------------------------------------------
 
     def update(self, pipeline: StatePipeline, is_verifying: bool) -> None:
-        """Prepare the loop for the next states, or leave them to Python.
+        """Prepare the loop for the next states.
 
-        `is_verifying` leaves them to Python in any case.
+        `is_verifying` leaves the next message to Python in any case.
         """
-        self.loop.armed = False
-        model, mapper = pipeline.model, pipeline.mapper
+        loop, model, mapper = self.loop, pipeline.model, pipeline.mapper
+        loop.armed = False
         if model is None or mapper is None or not mapper.joints:
             return
         if mapper is not self._mapper:
             self._use_mapper(mapper)
-        layout = pipeline.layout
-        if (
-            is_verifying
-            or layout is None
-            or model.is_free
-            or model.table_call is None
-            or not mapper.is_direct
-            or pipeline.suspended
-            or (pipeline.drivers and pipeline.followed is None)
-            or pipeline.needs_preparation
-            or not self._use_layout(mapper, layout)
-        ):
-            return
         self._use_policies(pipeline, mapper)
-        self._use_steps(pipeline)
+        self._use_steps(pipeline.stages)
         listened, changes = pipeline.listened, Channel.changes
         if model is not self._model or listened is not self._listened or changes != self._changes:
-            self._use_model(model)
+            loop.kernel, loop.arguments, loop.total = model.call, model.addresses, model.total
             self._use_channels(pipeline)
             self._model, self._listened, self._changes = model, listened, changes
         for refresh in self._refreshed:
             refresh()
-        self.loop.needs_python = pipeline.needs_completion
-        self.loop.armed = True
-
-    def _use_model(self, model: RunningModel) -> None:
-        assert model.table_call is not None
-        loop = self.loop
-        loop.kernel, loop.arguments, loop.total = model.table_call, model.addresses, model.total
+        layout = pipeline.layout
+        loop.armed = (
+            not is_verifying
+            and layout is not None
+            and mapper.is_direct
+            and not (pipeline.drivers and pipeline.followed is None)
+            and self._use_layout(mapper, layout)
+        )
 
     def _use_policies(self, pipeline: StatePipeline, mapper: JointStateMapper) -> None:
         loop, policies = self.loop, pipeline.policies
         loop.timeout, loop.undisputed_age = policies.timeout, policies.undisputed_age
+        loop.state_clock.timeout = policies.timeout
         loop.max_delay = policies.longest_delay
-        loop.one_driver, loop.has_info = pipeline.has_one_driver, self._taken.has_info
-        loop.has = c.VELOCITY * mapper.has_velocity + c.EFFORT * mapper.has_effort
+        loop.one_driver = pipeline.has_one_driver
+        loop.has_info = self._taken is None or self._taken.has_info
         loop.scale, loop.offset = mapper.calibration
         loop.turns = mapper.turns
         loop.followed = pipeline.followed
@@ -194,68 +216,62 @@ class LoopTables:
         for channel in listened:
             self._fill(channel)
         self.loop.channels, self.loop.is_read = tuple(listened), bool(listened)
-        native = [channel.refresh for channel in listened if channel.is_native]
         # Several outputs may share one function.
-        self._refreshed = list(dict.fromkeys(refresh for refresh in native if refresh))
+        refreshes = (channel.refresh for channel in listened)
+        self._refreshed = list(dict.fromkeys(refresh for refresh in refreshes if refresh))
 
     def _fill(self, channel: Channel) -> None:
         """Write the record of an output."""
         channel.needs = c.VELOCITY * channel.velocity + c.EFFORT * channel.effort
-        limit = channel.limit or channel.is_due
-        channel.rate = limit if isinstance(limit, RateLimit) else None
         encoder = channel.message if isinstance(channel.message, Encoder) else None
         template = getattr(channel.message, 'template', channel.message)
-        channel.is_model_state, channel.is_native = encoder is not None, False
+        channel.is_model_state, channel.is_published = encoder is not None, channel.is_sent
         channel.handle = None
-        if not isinstance(template, Template) or channel.is_due or channel.gates is None:
-            return
-        channel.is_native = True
-        if channel.is_sent:
-            channel.handle = HandleInUse(channel.publisher.handle)
+        if isinstance(template, Template) and channel.is_due is None and channel.is_sent:
+            channel.handle = self.functions.publisher(channel.publisher)
         if self._gates.get(channel) is not channel.gates:
             self._gates[channel] = channel.gates
-            channel.serialized = serialized_message(self._rcl, template.message)
-            channel.stamps = tuple(map(c.MessageStamp, template.stamps))
+            if isinstance(template, Template):
+                channel.serialized = self.functions.buffer(template.message)
+                channel.stamps = tuple(map(c.MessageStamp, template.stamps))
             for gate in channel.gates:
                 if gate.function is not None:
-                    gate.code = self._rcl.library.code(gate.function)
+                    gate.code = self.functions.code(gate.function)
             channel.conditions = tuple(channel.gates)
             if encoder is not None:
                 self.loop.parts = tuple(encoder.parts)
 
     # --- steps ----------------------------------------------------------------------------------
 
-    def _use_steps(self, pipeline: StatePipeline) -> None:
-        """Use the steps of the pipeline, and their records."""
-        preparations, steps = pipeline.compiled_steps
+    def _use_steps(self, stages: Sequence[Stage]) -> None:
+        """Use the steps of the stages that are needed, and their records."""
+        needed = [stage for stage in stages if stage.is_needed()]
         self.loop.preparations = self._records(
-            preparations, self._preparations, self.loop.preparations
+            'preparations', [stage.prepare for stage in needed if stage.prepare]
         )
-        self.loop.steps = self._records(steps, self._steps, self.loop.steps)
-        self._preparations, self._steps = preparations, steps
+        self.loop.steps = self._records(
+            'steps', [stage.consume for stage in needed if stage.consume]
+        )
 
-    def _records(
-        self,
-        steps: Sequence[CompiledStep],
-        before: Sequence[CompiledStep],
-        records: tuple[LoopStep, ...],
-    ) -> tuple[LoopStep, ...]:
+    def _records(self, name: str, steps: Sequence[Step]) -> tuple[LoopStep, ...]:
         """Return the records of steps: those from before if nothing has changed."""
+        records: tuple[LoopStep, ...] = getattr(self.loop, name)
         wanted = [step.record() for step in steps]
-        if steps == before and all(map(is_same, wanted, [each.record for each in records])):
+        if steps == self._steps.get(name, ()) and all(
+            map(is_same, wanted, [each.record for each in records])
+        ):
             return records
+        self._steps[name] = steps
         found = []
         for step, record in zip(steps, wanted):
             each = LoopStep()
-            each.function, each.record = self._rcl.library.code(step.function), record
-            each.result = DECLINED
+            each.record, each.otherwise = record, step.otherwise
+            function = step.function
+            each.function = (
+                function if isinstance(function, PythonFunction) else self.functions.code(function)
+            )
             found.append(each)
         return tuple(found)
-
-    def taken_steps(self) -> list[CompiledStep]:
-        """Return the steps after the kernel that the loop has done for the last state."""
-        pairs = zip(self._steps, self.loop.steps)
-        return [step for step, each in pairs if each.result != DECLINED]
 
 
 def padded(data: bytes) -> Bytes:

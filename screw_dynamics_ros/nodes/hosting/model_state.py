@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,7 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 from std_msgs.msg import Header
 
-from screw_dynamics_ros.core.compile.typed.library import calls
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.data_path.loop import fill_part
 from screw_dynamics_ros.ros.data_path.records import Copy, ModelStatePart
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
@@ -121,7 +118,7 @@ class ModelStateTopic:
         )
         names = {part.name.partition('/')[0] for part in layout.parts}
         self._absent = [name for name in wanted if name not in names | {model_state_parameters.ALL}]
-        encoder = Encoder(message(layout), layout, vectors, self._read, mapper)
+        encoder = Encoder(message(layout), layout, vectors, self._read)
         self.channel = Channel(
             self._publishers.get(ModelState, '~/model_state'), encoder, rank=RANK
         )
@@ -177,7 +174,6 @@ class Encoder:
         The first parts.
     channels : sequence of Channel
         The other ones.
-    mapper : JointStateMapper
 
     Attributes
     ----------
@@ -191,9 +187,8 @@ class Encoder:
         layout: ModelStateLayout,
         vectors: Sequence[JointVector],
         channels: Sequence[Channel],
-        mapper: JointStateMapper,
     ) -> None:
-        self.template, self._mapper, self._fill = template, mapper, fill()
+        self.template = template
         count = len(layout.parts)
         places = located(template.fill(np.zeros(count + layout.size), 0))
         valid, age = template.bytes_at(places.valid, count), template.array(0, count)
@@ -205,11 +200,7 @@ class Encoder:
         ]
 
     def __call__(self, stamp: bytes) -> bytes:
-        """Return the message for the current joint state."""
-        mapper = self._mapper
-        has = VELOCITY * mapper.has_velocity + EFFORT * mapper.has_effort
-        for part in self.parts:
-            self._fill(part, has, mapper.stamp)
+        """Return the message with the numbers of the current joint state."""
         return self.template.encode(stamp)
 
 
@@ -236,12 +227,6 @@ def copy_of(target: Array, source: Array) -> Copy:
     numbers = Copy()
     numbers.target, numbers.source = target, source
     return numbers
-
-
-@cache
-def fill() -> Callable[[ModelStatePart, int, int], None]:
-    """Return `loop.fill_part`, compiled if possible."""
-    return calls(fill_part)[0]
 
 
 def message(layout: ModelStateLayout) -> Template:

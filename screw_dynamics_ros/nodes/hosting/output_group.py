@@ -17,9 +17,12 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
+from screw_dynamics_ros.ros.process.python_function import PythonFunction
 from screw_dynamics_ros.ros.topics.channel import Channel
 
 from ..model.running_model import RunningModel
+
+NO_RECORD = Record()
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,19 +47,27 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class CompiledStep:
-    """A step of the compiled loop.
+class Step:
+    """A step of the loop.
 
     Attributes
     ----------
-    function : callable
-        A `compiled_step`, which returns TAKEN, or DECLINED if Python is to do it.
+    function : callable or PythonFunction
+        A `compiled_step`, which returns TAKEN or DECLINED.
     record : callable
         Returns its record; called before states are given to the loop.
+    otherwise : PythonFunction or None
+        Takes the step if `function` declines it.
     """
 
     function: Callable[..., int]
     record: Callable[[], Record]
+    otherwise: PythonFunction | None = None
+
+
+def python_step(name: str, function: Callable[[], None]) -> Step:
+    """Return a step that Python takes; errors are reported with its name."""
+    return Step(PythonFunction(name, function), lambda: NO_RECORD)
 
 
 def always() -> bool:
@@ -66,36 +77,31 @@ def always() -> bool:
 
 @dataclass(frozen=True)
 class Stage:
-    """Callbacks for each joint state, in addition to the kernel.
+    """What is done for each joint state, in addition to the kernel.
 
     `ModelHost.stages` determines their order.
 
     Attributes
     ----------
-    prepare : callable, optional
-        Called before the kernel is evaluated, which requires a subscriber.
-    consume : callable, optional
-        ``consume(mapper, sent)`` is called after the kernel, before results are published. `sent`
-        is the time of publication of the state, on the monotonic clock of this process [s].
+    prepare : Step, optional
+        Taken before the kernel is evaluated, which requires a subscriber.
+    consume : Step, optional
+        Taken after the kernel, before results are published.
+    is_needed : callable
+        Whether the steps have anything to do for the next states, unless a parameter, a service or
+        another message changes that.
     observe : callable, optional
         ``observe(state)`` is called for every state, even without subscribers: some time after it
         was processed, but before anything else depends on it.
     use_refused : callable, optional
         ``use_refused(mapper, message)`` is called for refused messages; see `mapper.refused`.
-    is_needed : callable
-        Whether `prepare` and `consume` have anything to do for the next states, unless a parameter,
-        a service or another message changes that.
-    compiled_prepare, compiled_consume : CompiledStep, optional
-        The same as `prepare` and `consume` for the compiled loop.
     """
 
-    prepare: Callable[[], None] | None = None
-    consume: Callable[[JointStateMapper, float], None] | None = None
+    prepare: Step | None = None
+    consume: Step | None = None
+    is_needed: Callable[[], bool] = always
     observe: Callable[[ObservedState], None] | None = None
     use_refused: Callable[[JointStateMapper, JointStateMessage], None] | None = None
-    is_needed: Callable[[], bool] = always
-    compiled_prepare: CompiledStep | None = None
-    compiled_consume: CompiledStep | None = None
 
 
 P = TypeVar('P', bound=Plan)

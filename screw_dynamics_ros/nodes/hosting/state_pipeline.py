@@ -11,25 +11,27 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rclpy.node import Node
 
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import StateClock
+from screw_dynamics_ros.ros.data_path.loop import NOT_FINITE, TOO_LATE
+from screw_dynamics_ros.ros.data_path.rcl import LoopSubscription, PlainFunctions, Rcl
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
-from screw_dynamics_ros.ros.messages.cdr import packed
 from screw_dynamics_ros.ros.process.deferred_work import DeferredWork
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Status
 from screw_dynamics_ros.ros.topics.channel import Channel
-from screw_dynamics_ros.ros.topics.channel_record import FOR_PYTHON, NOT_VALID
 
 from ..model.running_model import RunningModel
 from . import statuses
+from .loop_tables import LoopTables
 from .model_state import ModelStateTopic
-from .output_group import CompiledStep, Stage
+from .output_group import Stage
 from .state_input import StateInput
 
 IDLE_TIME_S = 2e-4  # s after which the next state is processed immediately
@@ -59,6 +61,12 @@ class StatePipeline(StateInput):
         Work between joint states.
     listened : list of Channel
         The topics with subscribers, in order.
+    stages : sequence of Stage
+        What is done for each joint state in addition to the kernel, in order.
+    clock : StateClock
+        Of the states for which outputs are computed.
+    tables : LoopTables
+        Process the joint states; see `use_functions`.
     model_state : ModelStateTopic, optional
         Reads the numbers of other topics.
     """
@@ -73,8 +81,11 @@ class StatePipeline(StateInput):
         self.deferred_work = DeferredWork(node)
         self.model_state: ModelStateTopic | None = None
         self.listened: list[Channel] = []
-        self.stages = ()
-        self._waiting: float | None = None  # time of publication of the waiting state
+        self.stages: Sequence[Stage] = ()
+        self.clock = StateClock()
+        self.tables = LoopTables(PlainFunctions(), node, self)
+        self._armed_at = -1  # STATE_LOCK.changes
+        self._is_waiting = False  # whether a state has no answer yet
         self._free_since = self._turn = -math.inf
 
     def suspend(self, reason: str, is_suspended: bool) -> None:
@@ -83,6 +94,7 @@ class StatePipeline(StateInput):
             self._suspending.add(reason)
         else:
             self._suspending.discard(reason)
+        self.tables.loop.is_suspended = self.suspended
 
     def lose(self, name: str, is_lost: bool, stops: bool = True) -> None:
         """Note whether an input of the current state is lost, and suspend if that `stops` outputs.
@@ -105,51 +117,21 @@ class StatePipeline(StateInput):
         """Whether `suspend` has a reason."""
         return bool(self._suspending)
 
-    @property
-    def stages(self) -> Sequence[Stage]:
-        """Stages for each joint state in addition to the kernel, in order."""
-        return self._stages
-
-    @stages.setter
-    def stages(self, stages: Sequence[Stage]) -> None:
-        self._stages = tuple(stages)
-        self._prepare = [stage.prepare for stage in stages if stage.prepare]
-        self._consume = [stage.consume for stage in stages if stage.consume]
-        self._observe = [stage.observe for stage in stages if stage.observe]
-        self._use_refused = [stage.use_refused for stage in stages if stage.use_refused]
-
     def use(self, model: RunningModel, mapper: JointStateMapper) -> None:
         """Adopt a model; discard a waiting state of another robot."""
         if mapper is not self.mapper:
             self.model_since = time.monotonic()
-            self._waiting = None
+            self._is_waiting = False
         self.model, self.mapper = model, mapper
         mapper.policies = self.policies
 
-    @property
-    def needs_preparation(self) -> bool:
-        """Whether a stage has something to do before the kernel that is not compiled."""
-        return any(
-            stage.prepare and not stage.compiled_prepare and stage.is_needed()
-            for stage in self._stages
-        )
-
-    @property
-    def needs_completion(self) -> bool:
-        """Whether a stage has something to do after the kernel that is not compiled."""
-        return any(
-            stage.consume and not stage.compiled_consume and stage.is_needed()
-            for stage in self._stages
-        )
-
-    @property
-    def compiled_steps(self) -> tuple[list[CompiledStep], list[CompiledStep]]:
-        """The steps of the compiled loop before and after the kernel."""
-        needed = [stage for stage in self._stages if stage.is_needed()]
-        return (
-            [stage.compiled_prepare for stage in needed if stage.compiled_prepare],
-            [stage.compiled_consume for stage in needed if stage.compiled_consume],
-        )
+    def use_functions(
+        self, functions: Rcl | PlainFunctions, taken: LoopSubscription | None = None
+    ) -> None:
+        """Process joint states by these functions: those that `receive` gets, or of `taken`."""
+        self.tables = LoopTables(functions, self._node, self, taken)
+        self.tables.loop.is_suspended = self.suspended
+        self._armed_at = -1
 
     def look_for_listeners(self) -> None:
         """Determine which topics have subscribers, and whether there is only one driver."""
@@ -193,85 +175,52 @@ class StatePipeline(StateInput):
         processed. Otherwise joint states at a high rate would starve all other callbacks. For up
         to `CATCH_UP` they may, so that no state that arrived during a pause is lost.
         """
-        arrival = time.monotonic()
-        if self._waiting is not None and arrival - self._turn < CATCH_UP:
-            self._answer(self._waiting)
-        load = self.load
+        arrival = time.monotonic_ns()
+        now = arrival / 1e9
+        if self._is_waiting and now - self._turn < CATCH_UP:
+            self._answer()
+        STATE_LOCK.acquire()
         try:
-            delay = self.take(data, info, arrival, self._pass_on_refused)
+            self._follow_changes()
+            is_new = self.tables.receive(data, info, arrival) or self._merge(data, info, now)
         except Exception as error:
             self.give_up(error)
             return
-        if delay is None:
+        finally:
+            STATE_LOCK.release()
+        if not is_new:
             return
-        sent = arrival - delay
-        waits = self._waiting is not None
-        if waits:
-            load.lost += 1
+        waits = self._is_waiting
+        self.load.lost += waits
         if (
-            arrival - self._free_since > (TURN_LOST if waits else IDLE_TIME_S)
+            now - self._free_since > (TURN_LOST if waits else IDLE_TIME_S)
             or not self._policies.may_merge
             or self._node.executor is None
         ):
-            self._turn = arrival
-            self._answer(sent)
+            self._turn = now
+            self._answer()
             return
         if not waits:
             # The EventsExecutor has no guard conditions, and stops if a task raises.
             self._node.executor.create_task(FAULTS.guarded('a joint state', self._on_turn))
-        self._waiting = sent
-
-    def receive_now(self, data: bytes, info: dict[str, Any]) -> None:
-        """Read and process one serialized joint state; the lock of states is held."""
-        arrival = time.monotonic()
-        try:
-            delay = self.take(data, info, arrival, self._pass_on_refused)
-            if delay is not None:
-                self._process(arrival - delay)
-        except Exception as error:
-            self.give_up(error)
-
-    def complete(self, sent: float, start: float, taken: Collection[CompiledStep]) -> None:
-        """Do what the compiled loop has left of a state.
-
-        Parameters
-        ----------
-        sent : float
-            Time of publication of the state, on the monotonic clock [s].
-        start : float
-            When the loop began to process it [s].
-        taken : collection of CompiledStep
-            Those that the loop has done.
-        """
-        mapper = self.mapper
-        assert mapper is not None
-        for stage in self._stages:
-            if stage.consume is not None and stage.compiled_consume not in taken:
-                stage.consume(mapper, sent)
-        stamp = packed(mapper.stamp)
-        for channel in self.listened:
-            if channel.state == FOR_PYTHON:
-                channel.state = NOT_VALID
-                with FAULTS.caught(f'output {channel.topic}'):  # other topics are still published
-                    channel.use(mapper.stamp, stamp)
-        self.load.was_served(time.monotonic() - start)
+        self._is_waiting = True
 
     def _on_turn(self) -> None:
         """Process the newest waiting state, if there still is one."""
         self._turn = time.monotonic()
-        if self._waiting is not None:
-            self._answer(self._waiting)
+        if self._is_waiting:
+            self._answer()
 
-    def _pass_on_refused(self, mapper: JointStateMapper, message: JointStateMessage) -> None:
-        for use in self._use_refused:
-            use(mapper, message)
-
-    def _answer(self, sent: float) -> None:
-        """Publish the results for the current state, published at monotonic time `sent` [s]."""
-        self._waiting = None
+    def _answer(self) -> None:
+        """Publish the results for the current state."""
+        self._is_waiting = False
         try:
-            with STATE_LOCK:
-                self._process(sent)
+            STATE_LOCK.acquire()
+            try:
+                self._follow_changes()
+                self.answer()
+            finally:
+                STATE_LOCK.release()
             with FAULTS.caught('work between joint states'):
                 self.deferred_work.use()
         except Exception as error:
@@ -279,52 +228,72 @@ class StatePipeline(StateInput):
         finally:
             self._free_since = time.monotonic()
 
-    def _process(self, sent: float) -> None:
-        """Publish the results for the current state, unless it is late."""
-        start = time.monotonic()
-        if self._policies.is_late(start - sent):
-            self.load.was_late(start, start - sent)
-            return
-        self._evaluate(sent)
-        self.load.was_served(time.monotonic() - start)
+    # --- with the lock of states ----------------------------------------------------------------
 
-    def _evaluate(self, sent: float) -> None:
-        """Compute and publish all messages with subscribers for the current state."""
-        model, mapper = self.model, self.mapper
-        assert model is not None
+    def arm(self, is_verifying: bool = False) -> None:
+        """Give the loop the model, the state and the outputs in use.
+
+        `is_verifying` leaves the next message to Python in any case.
+        """
+        try:
+            self.tables.update(self, is_verifying)
+        except Exception as error:
+            self.tables.loop.armed = False
+            FAULTS.record('tables of the loop', error)
+
+    def _follow_changes(self) -> None:
+        if self._armed_at != STATE_LOCK.changes:
+            self.arm()
+            self._armed_at = STATE_LOCK.changes
+
+    def receive_now(self, data: bytes, info: dict[str, Any]) -> None:
+        """Process a message that the loop has left to Python."""
+        try:
+            if self._merge(data, info, time.monotonic()):
+                self.answer()
+        except Exception as error:
+            self.give_up(error)
+
+    def _merge(self, data: bytes, info: dict[str, Any], arrival: float) -> bool:
+        """Merge a message that arrived at a monotonic time [s]; return whether a state results."""
+        self.observe_history()
+        delay = self.take(data, info, arrival, self._pass_on_refused)
+        self.arm()
+        if delay is None:
+            return False
+        loop, mapper = self.tables.loop, self.mapper
         assert mapper is not None
-        if self.listened:
-            for prepare in self._prepare:
-                prepare()
-            if self.suspended:
-                pass
-            elif model.evaluate():
-                for consume in self._consume:
-                    consume(mapper, sent)
-                self.publish()
-            else:
-                self.load.overflowed(time.monotonic())
-        self.observe(mapper.observed)
+        loop.arrival, loop.delay = arrival, delay
+        self._observe(mapper.observed)
+        return True
 
-    def observe(self, state: ObservedState) -> None:
-        """Pass a state that has been processed to its observers."""
-        for observe in self._observe:
-            try:
-                observe(state)
-            except Exception as error:  # the state is valid, and other observers see it
-                FAULTS.record('a joint state that has been processed', error)
+    def _pass_on_refused(self, mapper: JointStateMapper, message: JointStateMessage) -> None:
+        for stage in self.stages:
+            if stage.use_refused is not None:
+                stage.use_refused(mapper, message)
 
-    def publish(self) -> None:
-        """Publish all messages with subscribers; the drawn ones last."""
-        mapper = self.mapper
-        assert mapper is not None
-        stamp = packed(mapper.stamp)
-        lacking_velocity, lacking_effort = not mapper.has_velocity, not mapper.has_effort
-        for channel in self.listened:
-            channel.state = NOT_VALID
-            if (lacking_velocity and channel.velocity) or (lacking_effort and channel.effort):
-                continue
-            try:
-                channel.use(mapper.stamp, stamp)
-            except Exception as error:  # other topics are still published
-                FAULTS.record(f'output {channel.topic}', error)
+    def answer(self) -> None:
+        """Publish the results for the current state."""
+        self.finish(self.tables.functions.answer(self.tables.loop))
+        self.observe_history()
+
+    def finish(self, outcome: int) -> None:
+        """Count a state that has no results."""
+        loop = self.tables.loop
+        if outcome == TOO_LATE:
+            self.load.was_late(loop.start, loop.start - (loop.arrival - loop.delay))
+        elif outcome == NOT_FINITE:
+            self.load.overflowed(time.monotonic())
+
+    def observe_history(self) -> None:
+        """Pass the states that have been processed since the last call to their observers."""
+        for state in self.tables.unread_states():
+            self._observe(state)
+
+    def _observe(self, state: ObservedState) -> None:
+        for stage in self.stages:
+            if stage.observe is not None:
+                try:
+                    stage.observe(state)
+                except Exception as error:  # the state is valid, and other observers see it
+                    FAULTS.record('a joint state that has been processed', error)

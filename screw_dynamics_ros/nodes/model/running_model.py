@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, FusedKernel, Robot
-from screw_dynamics_ros.core.compile.table_call import TableCall
-from screw_dynamics_ros.core.compile.typed.records import AddressTable
+from screw_dynamics_ros.core.compile.typed.records import AddressTable, Opaque
 from screw_dynamics_ros.core.robot.actuated_robot import elements
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import INERTIA_CHANGES, Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.completion import Completion
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.process.python_function import PythonFunction
 
 from .actuated import actuated
 from .closed_loops import LoopCompletion, RobotWithLoops
@@ -54,8 +54,8 @@ class RunningModel(ScalarJoints):
         The array of each output, overwritten by `evaluate`.
     q, v : (nq,), (nv,) arrays
         The state of the whole robot; `evaluate` writes that of `joints`.
-    table_call : TableCall or None
-        The kernel for the compiled loop, which passes the record `addresses`.
+    call : Opaque
+        The kernel for the loop, which passes the record `addresses`.
     total : () array
         Finite if and only if all results are that must be.
     payload : (10 n_bodies,) array
@@ -86,7 +86,7 @@ class RunningModel(ScalarJoints):
         wanted = tuple(dict.fromkeys([*outputs, *unbounded]))
         self.results: dict[Output | Formula, Array] = {}
         self._kernel: FusedKernel | None = None
-        self.table_call: TableCall | None = None
+        self.call: Opaque = PythonFunction('the model', self._call, arguments=1)
         self.addresses = AddressTable([])
         self.total = np.zeros(())
         if wanted and robot.nv:
@@ -99,7 +99,8 @@ class RunningModel(ScalarJoints):
             )
             self.results = dict(zip(self._kernel.outputs, map(np.zeros, self._kernel.shapes)))
             self.total = self.results[total]
-            self.table_call = self._kernel.table_call
+            if self._kernel.table_call is not None and not self.is_free:
+                self.call = self._kernel.table_call
         self.connect(np.zeros((3, len(self.joints))), np.zeros(3))
 
     @property
@@ -137,6 +138,11 @@ class RunningModel(ScalarJoints):
             arrays = [*inputs, *self.results.values()]
             self._compute = partial(self._kernel.run, *arrays)
             self.addresses = AddressTable(arrays)
+
+    def _call(self) -> None:
+        """Evaluate a kernel that is no machine code, or needs the state of the whole robot."""
+        self.total[...] = np.nan if self._kernel is not None else 0.0
+        self.evaluate()
 
     def evaluate(self) -> bool:
         """Compute all results for the current state; return whether they are finite."""

@@ -1,36 +1,42 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The compiled loop: waits for joint states, and processes the ordinary ones.
+"""The way of a joint state: receive a message, then answer the state with all outputs.
 
-`run` returns to Python, holding the lock of states (`ros.process.state_lock`), whenever there is
-something else to do than in the ordinary case: a message of another layout, a stamp that does not
-follow the last one, an output that Python computes. Nothing has been done with the message then,
-unless the result states otherwise.
+`receive` takes ordinary messages: a known layout, a stamp that follows the last one, finite
+numbers. It leaves all others to Python (`HAND_OVER`), and has done nothing then. `answer` computes
+and publishes the outputs of the state, however it came. Both run as machine code or, without
+llvmlite, as Python.
+
+Two drivers call them: `run`, compiled, which waits for messages and returns to Python, holding the
+lock of states (`ros.process.state_lock`), whenever there is something else to do; and a callback of
+rclpy, `StatePipeline.receive`.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from screw_dynamics_ros.core.compile.typed.external import External, Signature
 from screw_dynamics_ros.core.compile.typed.functions import Bytes, typed
 from screw_dynamics_ros.core.compile.typed.memory import (
-    bytes_at,
     read_f64,
     read_i32,
     read_i64,
     read_u32,
     write_u32,
 )
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import advance_clock
 from screw_dynamics_ros.core.units import NANOSECONDS
 
 from ..joint_states.policies import NEVER_STAMP
 from ..messages.cdr import STAMP_OFFSET, stamp_of_clock
-from ..process.rate_limit import is_due, use
+from ..process.rate_limit import use
 from ..topics import channel_record as c
+from ..topics.channel_record import EFFORT, VELOCITY
 from ..topics.taken_message import ID_PLACE
 from ..topics.transport import delay_of, gap_before
 from .records import (
@@ -50,14 +56,34 @@ AGE_OF_NEVER = -NEVER_STAMP // 2  # [ns]; longer means never
 WAIT_TIMEOUT = 100_000_000  # ns for which the loop waits until it looks whether it is to end
 OK, TIMEOUT, NOTHING_TO_TAKE = 0, 2, 401  # results of rcl
 
-# Results of `run` and of its parts.
+# Results of `run`, `receive` and `answer`.
 STOPPED = 0  # it was asked to end
 FAILED = 1  # rcl reports an error
 DONE = 2
 HAND_OVER = 3  # Python processes the message; nothing has been done with it
-COMPLETE = 4  # Python processes the outputs that are `FOR_PYTHON`
 TOO_LATE = 5  # the state is later than max_delay: it is accepted, there are no outputs
 NOT_FINITE = 6  # results of the model are not finite: the state is accepted, there are no outputs
+RECEIVED = 7  # the message has set the state
+
+
+def read_time(clock: int, words: Any) -> int:
+    """Write the time on a clock into the words of a struct timespec; return 0."""
+    now = time.time_ns() if clock == REALTIME else time.monotonic_ns()
+    words[0], words[1] = divmod(now, NANOSECONDS)
+    return OK
+
+
+def read_clock(clock: Any, words: Any) -> int:
+    """Write the time that a function of Python returns [ns]; return 0."""
+    words[0] = clock()
+    return OK
+
+
+def publish_bytes(publisher: Any, serialized: Any, _: int) -> int:
+    """Publish a message with a function of Python; return 0."""
+    publisher(serialized.buffer.tobytes())
+    return OK
+
 
 wait_set_clear = External('rcl_wait_set_clear', ('address',), 'i32')
 wait_set_add = External('rcl_wait_set_add_subscription', ('address', 'address', 'address'), 'i32')
@@ -66,12 +92,12 @@ take_message = External(
     'rcl_take_serialized_message', ('address', 'address', 'address', 'address'), 'i32'
 )
 publish_message = External(
-    'rcl_publish_serialized_message', ('address', 'address', 'address'), 'i32'
+    'rcl_publish_serialized_message', ('address', 'address', 'address'), 'i32', publish_bytes
 )
-clock_get_now = External('rcl_clock_get_now', ('address', 'address'), 'i32')
+clock_get_now = External('rcl_clock_get_now', ('address', 'address'), 'i32', read_clock)
 lock = External('pthread_mutex_lock', ('address',), 'i32')
 unlock = External('pthread_mutex_unlock', ('address',), 'i32')
-clock_gettime = External('clock_gettime', ('i32', 'address'), 'i32')
+clock_gettime = External('clock_gettime', ('i32', 'address'), 'i32', read_time)
 kernel = Signature(('address',), 'void')
 step = Signature(('address', 'address'), 'i64')
 
@@ -140,14 +166,18 @@ def seconds(nanoseconds: int) -> float:
 
 @typed
 def process(loop: LoopRecord) -> int:
-    """Process a message."""
-    loop.arrival = seconds(time_of(loop, MONOTONIC))
-    message = bytes_at(loop.message[0])
-    if (
-        not loop.armed
-        or loop.message[1] != loop.layout.size
-        or not has_layout(loop.layout, message)
-    ):
+    """Process the message."""
+    outcome = receive(loop, time_of(loop, MONOTONIC))
+    return answer(loop) if outcome == RECEIVED else outcome
+
+
+@typed
+def receive(loop: LoopRecord, now: int) -> int:
+    """Set the state from the message that arrived at `now` on the monotonic clock [ns]."""
+    loop.arrival = seconds(now)
+    message = loop.message.buffer
+    size = len(loop.message.buffer)
+    if not loop.armed or size != loop.layout.size or not has_layout(loop.layout, message):
         return HAND_OVER
     if loop.history.written - loop.history.read >= len(loop.history.stamps):
         return HAND_OVER
@@ -162,23 +192,29 @@ def process(loop: LoopRecord) -> int:
         return HAND_OVER
     loop.delay = count_arrival(loop, time_of(loop, REALTIME))
     accept(loop, message, stamp, age)
+    return RECEIVED
+
+
+@typed
+def answer(loop: LoopRecord) -> int:
+    """Compute and publish the outputs of the current state, which has arrived at `loop.arrival`."""
     now = time_of(loop, MONOTONIC)
     loop.start = seconds(now)
     if loop.start - (loop.arrival - loop.delay) > loop.max_delay:
         return TOO_LATE
-    outcome = DONE
     if loop.is_read:
+        state = loop.mapper
+        loop.has = VELOCITY * int(state.has_velocity) + EFFORT * int(state.has_effort)
+        advance_clock(loop.state_clock, state.stamp, state.restarted)
         prepare(loop)
+    if loop.is_read and not loop.is_suspended:
         kernel(loop.kernel, loop.arguments)
         if not math.isfinite(loop.total[0]):
             return NOT_FINITE
-        are_taken = complete(loop)
-        outcome = use_channels(loop, message, stamp, now)
-        if loop.needs_python or not are_taken:
-            outcome = COMPLETE
-    if outcome == DONE:
-        count_served(loop.load, seconds(time_of(loop, MONOTONIC)) - loop.start)
-    return outcome
+        complete(loop)
+        use_channels(loop, now)
+    count_served(loop.load, seconds(time_of(loop, MONOTONIC)) - loop.start)
+    return DONE
 
 
 # --- the message --------------------------------------------------------------------------------
@@ -210,7 +246,7 @@ def is_followed(loop: LoopRecord) -> bool:
 def is_regular(loop: LoopRecord, message: Bytes, stamp: int, age: int) -> bool:
     """Whether a message follows another one, with a stamp in time, finite numbers and no jumps.
 
-    See `JointStateMapper.update`.
+    `JointStateMapper.update` reads all other messages.
     """
     newest = loop.mapper.newest
     if loop.mapper.whole != newest or newest <= NEVER_STAMP:
@@ -306,59 +342,52 @@ def prepare(loop: LoopRecord) -> None:
 
 
 @typed
-def complete(loop: LoopRecord) -> bool:
-    """Take the steps after the kernel; return whether none was declined."""
-    are_taken = True
+def complete(loop: LoopRecord) -> None:
+    """Take the steps after the kernel."""
     for k in range(len(loop.steps)):
-        are_taken = take_step(loop.steps[k], loop) and are_taken
-    return are_taken
+        take_step(loop.steps[k], loop)
 
 
 @typed
-def take_step(each: LoopStep, loop: LoopRecord) -> bool:
-    """Take a step; return whether it was not declined."""
-    each.result = step(each.function, each.record, loop)
-    return each.result != DECLINED
+def take_step(each: LoopStep, loop: LoopRecord) -> None:
+    """Take a step, in Python if it is declined."""
+    if step(each.function, each.record, loop) == DECLINED and each.otherwise is not None:
+        step(each.otherwise, each.record, loop)
 
 
 # --- outputs ------------------------------------------------------------------------------------
 
 
 @typed
-def use_channels(loop: LoopRecord, message: Bytes, stamp: int, start: int) -> int:
-    """Check all outputs and publish them; return `COMPLETE` if some are for Python."""
-    outcome = DONE
+def use_channels(loop: LoopRecord, start: int) -> None:
+    """Check all outputs, and publish the valid ones."""
+    stamp = loop.mapper.stamp
     for k in range(len(loop.channels)):
         channel = loop.channels[k]
         channel.state = c.NOT_VALID
         if channel.needs & ~loop.has != 0:
             continue
-        if channel.rate is not None:
-            is_counted = channel.is_native or not is_due(channel.rate, start)  # else Python does
-            if is_counted and not use(channel.rate, start):
-                continue
-        if not channel.is_native:
-            channel.state = c.FOR_PYTHON
-        elif channel.is_model_state:
-            channel.state = fill_model_state(loop, stamp)
-        else:
-            channel.state = state_of(loop, channel)
+        if channel.rate is not None and not use(channel.rate, start):
+            continue
+        channel.state = state_of(loop, channel)
+        if channel.is_model_state:
+            for part in range(len(loop.parts)):
+                fill_part(loop.parts[part], loop.has, stamp)
         if channel.state == c.VALID:
             channel.valid_stamp = stamp
-            publish(channel, message)
-        if channel.state == c.FOR_PYTHON:
-            outcome = COMPLETE
-    return outcome
+            publish(channel, loop)
 
 
 @typed
 def state_of(loop: LoopRecord, channel: c.ChannelRecord) -> int:
-    """Return whether the numbers of an output are valid, or whether Python is to look at them."""
+    """Return whether the numbers of an output are valid; Python may compute them."""
+    state = c.VALID
     for k in range(len(channel.conditions)):
-        state = state_of_gate(loop, channel.conditions[k])
-        if state != c.VALID:
-            return state
-    return c.VALID
+        if state == c.VALID:
+            state = state_of_gate(loop, channel.conditions[k])
+    if state == c.FOR_PYTHON:
+        state = step(channel.check, channel, loop)
+    return state
 
 
 @typed
@@ -369,7 +398,7 @@ def state_of_gate(loop: LoopRecord, gate: c.Gate) -> int:
     if gate.kind == c.CALL:
         return step(gate.code, gate.record, loop)
     if gate.numbers is None:
-        return c.FOR_PYTHON
+        return c.NOT_VALID
     if gate.kind == c.BEFORE:
         is_before = seconds(time_of(loop, MONOTONIC)) <= gate.numbers[0]
         return c.VALID if is_before else c.NOT_VALID
@@ -382,30 +411,21 @@ def state_of_gate(loop: LoopRecord, gate: c.Gate) -> int:
 
 
 @typed
-def publish(channel: c.ChannelRecord, message: Bytes) -> None:
+def publish(channel: c.ChannelRecord, loop: LoopRecord) -> None:
     """Publish an output, if it has subscribers, with the stamp of the joint state."""
-    if channel.handle is None:
+    if not channel.is_published:
         return
-    for k in range(len(channel.stamps)):
-        target = channel.stamps[k].data
-        write_u32(target, 0, read_u32(message, STAMP_OFFSET))
-        write_u32(target, 4, read_u32(message, STAMP_OFFSET + 4))
-    if publish_message(channel.handle, channel.serialized, 0) == OK:
-        channel.published += 1
-    else:
-        channel.state = c.FOR_PYTHON  # which reports the error
-
-
-@typed
-def fill_model_state(loop: LoopRecord, stamp: int) -> int:
-    """Collect the numbers of all parts, or leave it to Python if it computes one of them."""
-    for k in range(len(loop.parts)):
-        channel = loop.parts[k].channel
-        if channel is not None and channel.state == c.FOR_PYTHON:
-            return c.FOR_PYTHON
-    for k in range(len(loop.parts)):
-        fill_part(loop.parts[k], loop.has, stamp)
-    return c.VALID
+    if channel.handle is not None:
+        stamp = loop.mapper.stamp
+        sec = stamp // NANOSECONDS
+        for k in range(len(channel.stamps)):
+            target = channel.stamps[k].data
+            write_u32(target, 0, sec)
+            write_u32(target, 4, stamp - sec * NANOSECONDS)
+        if publish_message(channel.handle, channel.serialized, 0) == OK:
+            channel.published += 1
+            return
+    step(channel.sender, channel, loop)  # other messages, and errors, which it reports
 
 
 @typed

@@ -16,11 +16,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rclpy.clock import Clock
 
 from screw_dynamics_ros.core.compile.typed.external import External, address_of
 from screw_dynamics_ros.core.compile.typed.library import TypedLibrary, compiled
+from screw_dynamics_ros.core.compile.typed.records import Opaque
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 
+from ..topics.publishers import raw_publish
 from ..topics.taken_message import ID_PLACE, ID_SIZE, OK, STRUCT, Allocator, HandleInUse
 from . import loop
 from .records import LoopRecord, MessageBuffer
@@ -30,8 +33,7 @@ INITIAL_CAPACITY = 65536  # bytes of the message buffer
 
 #: Words of rcl_wait_set_t: number of subscriptions, and those of other entities.
 SUBSCRIPTION_COUNT, OTHER_COUNTS = 1, (3, 5, 7, 9, 11)
-#: Words of rcl_serialized_message_t and of rmw_message_info_t.
-BUFFER, LENGTH, SERIALIZED_WORDS = 0, 1, 8
+#: Words of rmw_message_info_t.
 SOURCE_TIME, RECEIVED_TIME, SEQUENCE_NUMBER = 0, 1, 2
 
 
@@ -68,11 +70,87 @@ class Rcl:
         self.message_init.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
         if not all(self.allocator.words[:4]):
             raise IncompatibleError('the default allocator has other fields')
-        self.library: TypedLibrary = compiled([loop.run, *loop.STEPS], externals)
+        self.library: TypedLibrary = compiled(
+            [loop.run, loop.receive, loop.answer, *loop.STEPS], externals
+        )
         self.run: Callable[[LoopRecord], int] = self.library.callable(loop.run)
+        self.receive: Callable[[LoopRecord, int], int] = self.library.callable(loop.receive)
+        self.answer: Callable[[LoopRecord], int] = self.library.callable(loop.answer)
 
     def _address(self, name: str) -> int:
         return ctypes.cast(getattr(self._rcl, name), ctypes.c_void_p).value or 0
+
+    def code(self, function: Callable[..., int]) -> Opaque:
+        """Return a `compiled_step` for records."""
+        return self.library.code(function)
+
+    @staticmethod
+    def clock(clock: Clock, _: Callable[[], int]) -> Opaque:
+        """Return the rcl_clock_t."""
+        return HandleInUse(clock.handle)
+
+    @staticmethod
+    def publisher(publisher: Any) -> Opaque:
+        """Return the rcl_publisher_t."""
+        return HandleInUse(publisher.handle)
+
+    def buffer(self, message: NDArray[np.uint8]) -> MessageBuffer:
+        """Return the rcl_serialized_message_t of a message in memory."""
+        found = MessageBuffer()
+        found.buffer, found.capacity = message, message.size
+        for name in Allocator.NAMES:
+            setattr(found, name, getattr(self.allocator, name) or 0)
+        return found
+
+
+class PythonObject(Opaque):
+    """An object of Python in records of functions that run as Python."""
+
+    address = 0
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call it."""
+        return self.value(*arguments)
+
+
+class PlainFunctions:
+    """The functions of the loop as Python, with the interface of `Rcl`."""
+
+    receive = staticmethod(loop.receive)
+    answer = staticmethod(loop.answer)
+
+    @staticmethod
+    def code(function: Callable[..., int]) -> Opaque:
+        """Return a `compiled_step` for records."""
+        return PythonObject(function)
+
+    @staticmethod
+    def clock(_: Clock, now: Callable[[], int]) -> Opaque:
+        """Return the clock that the function reads [ns]."""
+        return PythonObject(now)
+
+    @staticmethod
+    def publisher(publisher: Any) -> Opaque:
+        """Return the function that publishes serialized messages."""
+        return PythonObject(raw_publish(publisher))
+
+    @staticmethod
+    def buffer(message: NDArray[np.uint8]) -> MessageBuffer:
+        """Return a message in memory."""
+        found = MessageBuffer()
+        found.buffer = message
+        return found
+
+
+def functions() -> Rcl | PlainFunctions:
+    """Return the functions of the loop: compiled if possible."""
+    try:
+        return Rcl()
+    except ScrewDynamicsError:
+        return PlainFunctions()
 
 
 class LoopSubscription:
@@ -94,9 +172,8 @@ class LoopSubscription:
     def __init__(self, rcl: Rcl, context: Any, subscription: Any) -> None:
         self._rcl, self._context = rcl, HandleInUse(context)
         self.subscription = HandleInUse(subscription)
-        self.wait_set, self.message, self.info = (
-            np.zeros(STRUCT // 8, dtype=np.int64) for _ in range(3)
-        )
+        self.wait_set, self.info = (np.zeros(STRUCT // 8, dtype=np.int64) for _ in range(2))
+        self.message = MessageBuffer()
         self.place = np.zeros(1, dtype=np.int64)
         self.has_info = False
         self._before: tuple[int, int] | None = None
@@ -108,12 +185,11 @@ class LoopSubscription:
         if self.wait_set[SUBSCRIPTION_COUNT] != 1 or self.wait_set[[*OTHER_COUNTS]].any():
             raise IncompatibleError('rcl_wait_set_t has other fields')
         self._check(
-            rcl.message_init(
-                address_of(self.message), INITIAL_CAPACITY, ctypes.byref(rcl.allocator)
-            )
+            rcl.message_init(self.message.address, INITIAL_CAPACITY, ctypes.byref(rcl.allocator))
         )
-        expected = [0, INITIAL_CAPACITY, *rcl.allocator.words]
-        if self.message[LENGTH:SERIALIZED_WORDS].tolist() != expected or not self.message[BUFFER]:
+        expected = INITIAL_CAPACITY, *rcl.allocator.words
+        found = tuple(getattr(self.message, name) for name in ('capacity', *Allocator.NAMES))
+        if found != expected or self.message.data:
             raise IncompatibleError('rcl_serialized_message_t has other fields')
 
     @staticmethod
@@ -128,7 +204,7 @@ class LoopSubscription:
 
     def data(self) -> bytes:
         """Return the message that was taken last."""
-        return ctypes.string_at(int(self.message[BUFFER]), int(self.message[LENGTH]))
+        return self.message.data
 
     def message_info(self) -> dict[str, Any]:
         """Return its info as rclpy does, and its publisher; only the latter before `verify`."""
@@ -164,12 +240,3 @@ class LoopSubscription:
             and abs(now - received) < MAX_CLOCK_STEP
         )
         return self.has_info
-
-
-def serialized_message(rcl: Rcl, message: NDArray[np.uint8]) -> MessageBuffer:
-    """Return the rcl_serialized_message_t of a message in memory."""
-    found = MessageBuffer()
-    found.buffer, found.capacity = message, message.size
-    for name in Allocator.NAMES:
-        setattr(found, name, getattr(rcl.allocator, name) or 0)
-    return found

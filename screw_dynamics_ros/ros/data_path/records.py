@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
+import ctypes
+
 from screw_dynamics_ros.core.compile.typed.functions import Bytes, Floats, Ints, typed
-from screw_dynamics_ros.core.compile.typed.records import Opaque, Record
+from screw_dynamics_ros.core.compile.typed.records import WORD, Opaque, Record
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import StateClock
 
 from ..joint_states.stamped_messages import StampedMessages
 from ..topics.channel_record import ChannelRecord
+from ..topics.taken_message import STRUCT
 from ..topics.transport import SequenceGaps, TransportDelay
 
 DECLINED, TAKEN = range(2)
@@ -18,6 +22,8 @@ DECLINED, TAKEN = range(2)
 class MessageBuffer(Record):
     """A rcl_serialized_message_t: bytes with their number, capacity, and allocator."""
 
+    reserved = STRUCT // WORD
+
     buffer: Bytes
     capacity: int
     allocate: int
@@ -25,6 +31,12 @@ class MessageBuffer(Record):
     reallocate: int
     zero_allocate: int
     state: int
+
+    @property
+    def data(self) -> bytes:
+        """The bytes, also those that C has set."""
+        address, length = (int(self.element('buffer', k)[0]) for k in range(2))
+        return ctypes.string_at(address, length)
 
 
 class LoadCounts(Record):
@@ -93,16 +105,16 @@ class LoopStep(Record):
     Attributes
     ----------
     function : Opaque
-        Machine code of a `compiled_step`.
+        Of a `compiled_step`, or of Python.
     record : Opaque
         Its record.
-    result : int
-        Of the last state: `DECLINED` if Python is to do it.
+    otherwise : Opaque or None
+        The function of Python that takes the step if `function` returns `DECLINED`.
     """
 
     function: Opaque
     record: Opaque
-    result: int
+    otherwise: Opaque | None
 
 
 class Copy(Record):
@@ -170,9 +182,10 @@ class LoopRecord(Record):
         Whether all is that of the current model, mapper and layout.
     mutex : Opaque
         The pthread_mutex_t of the lock of states.
-    wait_set, subscription, message, info, place, clock :
-        Structs of rcl; `message` is the rcl_serialized_message_t, `info` the rmw_message_info_t,
-        `clock` that of the stamps.
+    wait_set, subscription, info, place, clock :
+        Structs of rcl; `info` is the rmw_message_info_t, `clock` that of the stamps.
+    message : MessageBuffer
+        The message that has arrived.
     time : (2,) array
         A struct timespec.
     has_info : bool
@@ -189,12 +202,16 @@ class LoopRecord(Record):
     scale, offset, turns : (n,) arrays or None
         Calibration of the efforts; turns added to positions [rad].
     mapper : StampedMessages
+    state_clock : StateClock
+        Of the states for which outputs are computed.
     timeout, undisputed_age : int
         Longest step of the stamps, and age [ns].
     delays, gaps, load
         Of the messages.
     is_read : bool
         Whether any output has subscribers.
+    is_suspended : bool
+        Whether nothing is computed, as without joint states.
     kernel : Opaque
         void kernel(int64 *arguments).
     arguments : Opaque
@@ -203,8 +220,6 @@ class LoopRecord(Record):
         Finite if all outputs that must be are.
     channels, parts, preparations, steps : tuples
         Outputs, parts of the model state, steps before and after the kernel.
-    needs_python : bool
-        Whether Python processes each state after the loop.
     history : StateHistory
     max_delay, arrival, delay, start : float
         [s].
@@ -215,7 +230,7 @@ class LoopRecord(Record):
     mutex: Opaque
     wait_set: Ints
     subscription: Opaque | None
-    message: Ints
+    message: MessageBuffer
     info: Ints
     place: Ints
     time: Ints
@@ -231,12 +246,14 @@ class LoopRecord(Record):
     offset: Floats | None
     turns: Floats | None
     mapper: StampedMessages
+    state_clock: StateClock
     timeout: int
     undisputed_age: int
     delays: TransportDelay
     gaps: SequenceGaps
     load: LoadCounts
     is_read: bool
+    is_suspended: bool
     kernel: Opaque
     arguments: Opaque
     total: Floats
@@ -244,7 +261,6 @@ class LoopRecord(Record):
     parts: tuple[ModelStatePart, ...]
     preparations: tuple[LoopStep, ...]
     steps: tuple[LoopStep, ...]
-    needs_python: bool
     history: StateHistory
     max_delay: float
     arrival: float

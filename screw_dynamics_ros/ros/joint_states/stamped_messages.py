@@ -37,6 +37,8 @@ class StampedMessages(Record):
         Clock minus stamp at the arrival of the last message [ns].
     restarted : bool
         Whether the state is the first one after a pause or after time went backwards.
+    has_velocity, has_effort : bool
+        Whether velocities and efforts of the state can be used.
     last_accepted : float
         Time of arrival of the message that completed the current state [s], -inf without one.
     refused : Reason or None
@@ -51,6 +53,8 @@ class StampedMessages(Record):
     accepted: int
     age_ns: int
     restarted: bool
+    has_velocity: bool
+    has_effort: bool
     last_accepted: float
 
     def __init__(self, policies: Policies, clock: Callable[[], int]) -> None:

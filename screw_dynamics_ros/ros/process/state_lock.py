@@ -76,12 +76,14 @@ class StateLock(Opaque):
         Address of the pthread_mutex_t, 0 if compiled code cannot share it.
     before, after : list of callables
         Called when a Python thread has acquired the lock, and before it releases it.
+    changes : int
+        How often a Python thread has released it.
     """
 
     def __init__(self) -> None:
         self.before: list[Callable[[], None]] = []
         self.after: list[Callable[[], None]] = []
-        self.address = 0
+        self.address = self.changes = 0
         self._depth = 0
         self._mutex: Any = threading.RLock()
         with suppress(OSError, AttributeError):
@@ -98,19 +100,25 @@ class StateLock(Opaque):
     def __exit__(self, *_: object) -> None:
         try:
             if self._depth == 1:
+                self.changes += 1
                 for callback in self.after:
                     callback()
         finally:
             self._depth -= 1
             self._mutex.release()
 
+    def acquire(self) -> None:
+        """Hold the lock for a joint state until `release`, without calling anything."""
+        self._mutex.acquire()
+        self._depth += 1
+
     def adopt(self) -> None:
         """Hold the lock that compiled code has acquired in this thread, until `release`."""
-        self._depth = 1
+        self._depth += 1
 
     def release(self) -> None:
-        """Release the lock after `adopt`."""
-        self._depth = 0
+        """Release the lock after `acquire` or `adopt`."""
+        self._depth -= 1
         self._mutex.release()
 
     def exclusive(self, callback: Function) -> Function:

@@ -8,15 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 from screw_dynamics_ros.core.types import Array
 
 from ..joint_states.policies import NEVER_STAMP
+from ..messages.cdr import packed
 from ..messages.serialized import Contents, Template
-from .channel_record import NOT_VALID, VALID, ChannelRecord, Gate
+from ..process.python_function import PythonFunction
+from ..process.rate_limit import RateLimit
+from .channel_record import FOR_PYTHON, NOT_VALID, TRUE, VALID, ChannelRecord, Gate
 from .publishers import raw_publish
 
 #: Returns the serialized message with a stamp (from `packed`); None if there is nothing to publish.
 Encode = Callable[[bytes], 'bytes | None']
+
+#: The condition of outputs whose validity Python decides.
+IN_PYTHON = Gate(TRUE, np.full(1, FOR_PYTHON, dtype=np.int64))
+#: The condition of outputs that are not published for joint states.
+NEVER = Gate(TRUE, np.full(1, NOT_VALID, dtype=np.int64))
 
 
 class Watched:
@@ -52,14 +62,17 @@ class Channel(ChannelRecord):
         of a model state.
     numbers : (Contents, sequence of arrays), optional
         The numbers of a quantity, if they are not those of a template.
+    gates : sequence of Gate, optional
+        Conditions for publishing; None: `is_valid` is the only one.
     is_valid : callable, optional
-        Whether there is something to publish; may compute the numbers.
+        Whether there is something to publish, where the gates leave it to Python; may compute the
+        numbers.
     is_due : callable, optional
         Whether to publish a valid message on the topic: for topics with a separate rate.
+    rate : RateLimit, optional
+        There are no valid numbers before it is due.
     rank : int
         Channels of a lower rank are published first.
-    gates : sequence of Gate, optional
-        The conditions of `is_valid` for the compiled loop; without them, Python checks each state.
     is_held : bool
         Whether the model state repeats the last valid numbers.
     follows_states : bool
@@ -76,8 +89,6 @@ class Channel(ChannelRecord):
         The current numbers.
     refresh : callable, optional
         Writes numbers that do not depend on joint states, for the compiled loop.
-    limit : callable, optional
-        The `RateLimit` that `is_valid` applies: there are no valid numbers before it is due.
     explain : callable, optional
         Returns why nothing is published, with the remedy, or an empty text.
     is_read : bool
@@ -90,7 +101,7 @@ class Channel(ChannelRecord):
     changes: ClassVar[int] = 0
 
     listeners, enabled, is_read, is_muted = Watched(), Watched(), Watched(), Watched()
-    is_due, limit, gates = Watched(), Watched(), Watched()
+    is_due, gates = Watched(), Watched()
 
     def __init__(
         self,
@@ -105,6 +116,7 @@ class Channel(ChannelRecord):
         is_valid: Callable[[], bool] | None = None,
         gates: Sequence[Gate] | None = None,
         is_due: Callable[[], bool] | None = None,
+        rate: RateLimit | None = None,
         rank: int = 0,
         is_held: bool = False,
         follows_states: bool = True,
@@ -119,33 +131,27 @@ class Channel(ChannelRecord):
             numbers = message.contents, message.arrays
         self.name = name if numbers is not None else ''
         self.contents, self.arrays = numbers or (Contents(), ())
-        self.gates = () if is_valid is None and gates is None else gates
+        self.gates = gates if gates is not None else () if is_valid is None else (IN_PYTHON,)
+        self.check = PythonFunction(f'output {self.topic}', self._check)
+        self.sender = PythonFunction(f'output {self.topic}', self._send)
         self.state, self.is_read, self.is_muted = NOT_VALID, False, False
         self.valid_stamp = NEVER_STAMP
         self.message = message
         self._encode: Encode = message.encode if isinstance(message, Template) else message
         self.enabled = True
         self.refresh: Callable[[], None] | None = None
-        self.limit = None
+        self.rate = rate
         self.explain: Callable[[], str] | None = None
         self.explained = ''
         self.listeners = 0
 
-    def use(self, stamp: int, packed_stamp: bytes) -> None:
-        """Check the numbers for the current joint state, and publish them to subscribers.
+    def _check(self) -> int:
+        return VALID if self.is_valid is not None and self.is_valid() else NOT_VALID
 
-        Parameters
-        ----------
-        stamp : int
-            Stamp of the joint state [ns].
-        packed_stamp : bytes
-            The same from `packed`.
-        """
-        is_valid = self.is_valid is None or self.is_valid()
-        if is_valid:
-            self.state, self.valid_stamp = VALID, stamp
-        if is_valid and self.is_sent and (self.is_due is None or self.is_due()):
-            self.publish(packed_stamp)
+    def _send(self) -> None:
+        """Publish the numbers of the current joint state."""
+        if self.is_due is None or self.is_due():
+            self.publish(packed(self.valid_stamp))
 
     def publish(self, stamp: bytes) -> None:
         """Publish the current message, if there is one, with a stamp from `packed`."""

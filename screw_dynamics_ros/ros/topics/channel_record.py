@@ -27,7 +27,7 @@ class Gate(Record):
         FINITE: all numbers are finite, otherwise Python reports it. POSITIVE: all are greater than
         0. TRUE: the integer is one of NOT_VALID, VALID and FOR_PYTHON. BEFORE: the number is a time
         on the monotonic clock [s] that has not passed. CALL: the function returns one of NOT_VALID,
-        VALID and FOR_PYTHON for the record.
+        VALID and FOR_PYTHON for the record. FOR_PYTHON: `ChannelRecord.check` decides.
     numbers : array or None
         Of FINITE, POSITIVE and BEFORE.
     state : (1,) array of int or None
@@ -80,32 +80,36 @@ class ChannelRecord(Record):
 
     Attributes
     ----------
+    is_published : bool
+        Whether the topic has subscribers.
     handle : Opaque or None
-        The rcl_publisher_t, None if the topic has no subscribers.
+        The rcl_publisher_t, None if Python publishes.
     serialized : Opaque
         The rcl_serialized_message_t.
+    check, sender : Opaque
+        Functions of Python: whether the numbers are valid, which may compute them; publish.
     stamps : tuple of MessageStamp
     needs : int
         VELOCITY | EFFORT.
     conditions : tuple of Gate
-    is_native : bool
-        Whether the loop processes it, or Python.
     is_model_state : bool
     rate : RateLimit or None
     state : int
-        NOT_VALID, VALID or FOR_PYTHON: whether the numbers are valid for the current joint state.
+        NOT_VALID or VALID: whether the numbers are valid for the current joint state.
     valid_stamp : int
         Stamp of the last joint state for which they were [ns], `NEVER_STAMP` without one.
     published : int
         Number of published messages.
     """
 
+    is_published: bool
     handle: Opaque | None
     serialized: Opaque
+    check: Opaque
+    sender: Opaque
     stamps: tuple[MessageStamp, ...]
     needs: int
     conditions: tuple[Gate, ...]
-    is_native: bool
     is_model_state: bool
     rate: RateLimit | None
     state: int

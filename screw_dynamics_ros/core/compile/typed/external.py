@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -52,7 +53,12 @@ class Signature:
             raise ArgumentError('an argument of a C function cannot be void')
 
     def __call__(self, function: Any, *arguments: Any) -> Any:
-        """Call the function at an address, or of an object with `address`, from Python."""
+        """Call the function at an address, or of an object with `address`, from Python.
+
+        An object that can be called is called itself.
+        """
+        if callable(function):
+            return function(*arguments)
         given = [
             address_of(a) if isinstance(a, np.ndarray | memoryview) else getattr(a, 'address', a)
             for a in arguments
@@ -75,11 +81,14 @@ class External:
         Of `C_TYPES`.
     result : str
         Of `C_TYPES`.
+    python : callable, optional
+        What Python calls instead.
     """
 
     name: str
     arguments: tuple[str, ...]
     result: str
+    python: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         _ = self.signature
@@ -91,6 +100,8 @@ class External:
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the function of the process, from Python."""
+        if self.python is not None:
+            return self.python(*arguments)
         return self.signature(address_in_process(self.name), *arguments)
 
 

@@ -106,6 +106,8 @@ class Record(Opaque):
     """
 
     _size: ClassVar[int] = 0
+    #: Words of memory at least: a struct of C may be longer than the fields that are known.
+    reserved: ClassVar[int] = 1
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -123,7 +125,7 @@ class Record(Opaque):
     def __new__(cls: type[Self], *_: Any, **__: Any) -> Self:
         """Return a record whose fields are 0, False or None."""
         record = super().__new__(cls)
-        record._allocate(np.zeros(max(cls._size, 1), dtype=np.int64))
+        record._allocate(np.zeros(max(cls._size, cls.reserved), dtype=np.int64))
         record._targets = {}
         return record
 
@@ -136,9 +138,13 @@ class Record(Opaque):
 
     _targets: dict[int, Target]
 
-    def element(self, name: str) -> Any:
-        """Return the memory of a number as an array (1,): int64, of floats float64."""
+    def element(self, name: str, word: int = 0) -> Any:
+        """Return the memory of a number as an array (1,): int64, of floats float64.
+
+        Arrays have two words, address and length.
+        """
         place, type_ = self.fields[name]
+        place += word
         memory = self._memory[place : place + 1]
         return memory.view(np.float64) if type_ is FLOAT else memory
 

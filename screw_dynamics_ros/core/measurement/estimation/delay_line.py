@@ -11,10 +11,11 @@ are interpolated between the samples before and after t - d,
 where share is nonzero if no sample is between t - d and t. For samples at 100 Hz and a bandwidth of
 2 Hz, the relative error of interpolation is 0.1 %.
 
->>> line = DelayLine(1)
+>>> line, clock = DelayLine(1), StateClock()
 >>> line.delay = 15_000_000
 >>> for k in range(4):  # x = 10 t, each 10 ms
-...     line.advance(10_000_000 * k)
+...     _ = clock.advance(10_000_000 * k)
+...     line.advance(clock)
 ...     now = np.array([0.1 * k])
 ...     print(line.is_ready, delayed(line.numbers, now).round(3))
 ...     line.keep(now)
@@ -33,7 +34,7 @@ from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.types import Array
 
-from .observers.steps import StepLengths, are_finite, step_length
+from .observers.steps import StateClock, are_finite
 
 CAPACITY = 2048  # samples
 
@@ -53,8 +54,8 @@ class DelayLine(Record):
 
     Attributes
     ----------
-    lengths : StepLengths
-        Detects pauses, which clear the stored samples.
+    is_running : bool
+        Whether the next sample continues.
     numbers : (m + 1,) array
         `held` and `share` of (1) for the current sample; always the same array.
     delay : int
@@ -69,7 +70,7 @@ class DelayLine(Record):
         Index of the oldest one, and their number.
     """
 
-    lengths: StepLengths
+    is_running: bool
     numbers: Floats
     delay: int
     is_ready: bool
@@ -80,7 +81,7 @@ class DelayLine(Record):
     count: int
 
     def __init__(self, size: int) -> None:
-        self.lengths, self.numbers = StepLengths(), np.zeros(size + 1)
+        self.numbers = np.zeros(size + 1)
         self.stamps = np.zeros(CAPACITY, dtype=np.int64)
         self.rows = np.zeros(CAPACITY * size)
         self.restart()
@@ -89,17 +90,9 @@ class DelayLine(Record):
         """Restart with the next sample."""
         restart_line(self)
 
-    def advance(self, stamp: int, restarted: bool = False) -> None:
-        """Advance to a sample.
-
-        Parameters
-        ----------
-        stamp : int
-            Stamp of the sample [ns]. A stamp that does not increase causes a restart.
-        restarted : bool
-            Whether the sample is the first after a pause.
-        """
-        advance_line(self, stamp, restarted)
+    def advance(self, clock: StateClock) -> None:
+        """Advance to the sample of a clock."""
+        advance_line(self, clock)
 
     def keep(self, now: Array) -> None:
         """Store x (m,) of the current sample; numbers that are not finite cause a restart."""
@@ -109,7 +102,7 @@ class DelayLine(Record):
 @typed
 def restart_line(line: DelayLine) -> None:
     """Restart with the next sample."""
-    line.lengths.has_stamp = False
+    line.is_running = False
     pass_present(line)
     line.is_ready = line.delay == 0
 
@@ -124,12 +117,14 @@ def pass_present(line: DelayLine) -> None:
 
 
 @typed
-def advance_line(line: DelayLine, stamp: int, restarted: bool) -> None:
+def advance_line(line: DelayLine, clock: StateClock) -> None:
     """See `DelayLine.advance`."""
+    stamp = clock.stamp
     line.stamp = stamp
     target = stamp - line.delay
-    if step_length(line.lengths, stamp, restarted) == 0:
+    if clock.elapsed == 0 or not line.is_running:
         line.count = 0
+    line.is_running = True
     while line.count > 1 and line.stamps[(line.first + 1) % CAPACITY] <= target:
         line.first = (line.first + 1) % CAPACITY
         line.count -= 1

@@ -37,8 +37,6 @@ from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.types import Array
 
-from .observers.steps import StepLengths, step_length
-
 SERIES_LIMIT = 1e-6  # a h below which the series of w1 is exact to rounding
 PASS_WEIGHTS = (0.0, 0.0, 1.0)  # weights of an inactive filter, and of the first step
 
@@ -77,7 +75,7 @@ def low_pass_step(state: Array, u: Array, weight: Array) -> Array:
 
 
 class LowPassSteps(Record):
-    """The weights of a filter from sample to sample, by the stamps.
+    """The weights of a filter from sample to sample.
 
     Attributes
     ----------
@@ -86,8 +84,8 @@ class LowPassSteps(Record):
         while the filter is off.
     cutoff : float
         [Hz]; 0: off.
-    lengths : StepLengths
-        Determines where it restarts.
+    is_running : bool
+        Whether the next sample continues.
 
     Parameters
     ----------
@@ -95,13 +93,12 @@ class LowPassSteps(Record):
         The array to use.
     """
 
-    lengths: StepLengths
+    is_running: bool
     cutoff: float
     weights: Floats
 
     def __init__(self, weights: Array | None = None) -> None:
         self.weights = np.zeros(3) if weights is None else weights
-        self.lengths = StepLengths()
         self.weights[:] = PASS_WEIGHTS
 
     def set_cutoff(self, cutoff: float) -> None:
@@ -114,26 +111,22 @@ class LowPassSteps(Record):
 
     def restart(self) -> None:
         """Restart with the next sample."""
-        self.lengths.restart()
+        self.is_running = False
 
-    def advance(self, stamp: int, restarted: bool = False) -> bool:
+    def advance(self, elapsed: int) -> bool:
         """Advance to a sample; return whether it is not filtered.
 
-        Parameters
-        ----------
-        stamp : int
-            Stamp of the sample [ns]. The filter restarts if it does not increase.
-        restarted : bool
-            Whether the sample is the first after a pause.
+        `elapsed` is the time since the last sample [ns], 0 for the first one; see `StateClock`.
         """
-        return advance_low_pass(self, stamp, restarted)
+        return advance_low_pass(self, elapsed)
 
 
 @typed
-def advance_low_pass(steps: LowPassSteps, stamp: int, restarted: bool) -> bool:
+def advance_low_pass(steps: LowPassSteps, elapsed: int) -> bool:
     """Return the result of `LowPassSteps.advance`."""
-    elapsed = step_length(steps.lengths, stamp, restarted)
-    if elapsed != 0 and steps.cutoff != 0.0:
+    follows = elapsed != 0 and steps.is_running
+    steps.is_running = True
+    if follows and steps.cutoff != 0.0:
         set_weights(steps.weights, steps.cutoff, float(elapsed) * 1e-9)
         return False
     steps.weights[0] = 0.0  # `PASS_WEIGHTS`

@@ -10,7 +10,7 @@ restarts the measurement of these times.
 
 >>> flag = ThresholdFlag(np.array([2.0, 10.0]), np.array([1.0, 5.0]), rise=0.002, fall=0.002)
 >>> samples = [(3, 0), (3, 0), (3, 0), (1.5, 0), (0, 6), (0, 4), (0, 4), (0, 4)]
->>> [flag.take(k * 1_000_000, np.array(x)) for k, x in enumerate(samples)]
+>>> [flag.take(np.array(x), 1_000_000) for x in samples]
 [False, False, True, True, True, True, True, False]
 """
 
@@ -22,8 +22,6 @@ from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
-
-from .observers.steps import StepLengths, step_length
 
 NO_STRETCH = -1  # the signal is not beyond its threshold
 NO_CAUSE = -1
@@ -46,8 +44,8 @@ class ThresholdFlag(Record):
         Index of the signal that raised it last, or `NO_CAUSE`.
     cause_signal, cause_limit : float
         Its value and its upper threshold at that sample.
-    lengths : StepLengths
-        Detects gaps.
+    is_running : bool
+        Whether the next sample continues.
     upper, lower : (n,) arrays
         Always the same arrays.
     above : (n,) array of int
@@ -56,7 +54,7 @@ class ThresholdFlag(Record):
         Time for which all have been below [ns], or `NO_STRETCH`.
     """
 
-    lengths: StepLengths
+    is_running: bool
     is_raised: bool
     raised_by: int
     cause_signal: float
@@ -73,7 +71,6 @@ class ThresholdFlag(Record):
         self.upper, self.lower = np.zeros(n), np.zeros(n)
         self.above = np.zeros(n, dtype=np.int64)
         self.rise, self.fall = rise, fall
-        self.lengths = StepLengths()
         self.set_thresholds(upper, lower)
         self.reset()
 
@@ -101,29 +98,28 @@ class ThresholdFlag(Record):
     def reset(self) -> None:
         """Lower the flag, and reset all times."""
         self.is_raised, self.raised_by = False, NO_CAUSE
-        self.lengths.restart()
+        self.is_running = False
         self.above[:], self.below = NO_STRETCH, NO_STRETCH
 
-    def take(self, stamp: int, signals: Array, restarted: bool = False) -> bool:
+    def take(self, signals: Array, elapsed: int) -> bool:
         """Return the flag after a sample.
 
         Parameters
         ----------
-        stamp : int
-            Stamp of the sample [ns]. If it does not increase, all times are reset.
         signals : (n,) array
             NaN is neither above nor below.
-        restarted : bool
-            Whether the sample is the first after a pause.
+        elapsed : int
+            Time since the last sample [ns]; 0, for the first one, resets all times; see
+            `StateClock`.
         """
-        given = np.ascontiguousarray(signals, dtype=np.float64)
-        return advance_flag(self, given, stamp, restarted)
+        return advance_flag(self, np.ascontiguousarray(signals, dtype=np.float64), elapsed)
 
 
 @typed
-def advance_flag(flag: ThresholdFlag, signals: Floats, stamp: int, restarted: bool) -> bool:
+def advance_flag(flag: ThresholdFlag, signals: Floats, elapsed: int) -> bool:
     """Return the result of `ThresholdFlag.take`."""
-    elapsed = step_length(flag.lengths, stamp, restarted)
+    step = elapsed if flag.is_running else 0
+    flag.is_running = True
     is_below = True
     longest = NO_STRETCH
     cause = 0
@@ -131,13 +127,13 @@ def advance_flag(flag: ThresholdFlag, signals: Floats, stamp: int, restarted: bo
         size = abs(signals[k])
         above = NO_STRETCH
         if size > flag.upper[k]:
-            above = continued(flag.above[k], elapsed)
+            above = continued(flag.above[k], step)
         flag.above[k] = above
         if above > longest:
             longest = above
             cause = k
         is_below = is_below and size < flag.lower[k]
-    flag.below = continued(flag.below, elapsed) if is_below else NO_STRETCH
+    flag.below = continued(flag.below, step) if is_below else NO_STRETCH
     if longest >= round(1e9 * flag.rise):
         if not flag.is_raised:
             flag.raised_by = cause

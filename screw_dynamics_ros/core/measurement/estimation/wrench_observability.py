@@ -182,8 +182,7 @@ class ReducedWrench:
         seen: WrenchObservability,
         torques: Array,
         number: int,
-        stamp: int,
-        restarted: bool,
+        elapsed: int,
     ) -> Array | None:
         """Return the wrench of a sample (6,), moment first, None if nothing is observable.
 
@@ -192,10 +191,8 @@ class ReducedWrench:
         seen : WrenchObservability
         torques : (n,) array
             External torques [N m, N].
-        number, stamp : int
-            Number and stamp [ns] of the sample.
-        restarted : bool
-            Whether the sample is the first after a pause.
+        number, elapsed : int
+            Number of the sample, and time since the last one [ns], see `StateClock`.
         """
         follows = self._last == number - 1 and seen.rank == self._last_rank
         self._last, self._last_rank = number, seen.rank
@@ -204,7 +201,7 @@ class ReducedWrench:
         wrench = seen.wrench(torques)
         if not self.filter.cutoff:
             return wrench
-        self.filter.advance(stamp, restarted or not follows)
+        self.filter.advance(elapsed if follows else 0)
         state = low_pass_step(self._state, wrench, self.filter.weights)
         if np.isfinite(state.sum()):
             self._state = state

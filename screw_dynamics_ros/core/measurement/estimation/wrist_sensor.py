@@ -107,24 +107,21 @@ class FilteredAcceleration:
         [rad/s^2, m/s^2]; always the same array.
     cutoff : float
         [Hz]. 0: accelerations are zero. Can be changed at any time.
-    longest : float
-        A longer step [s] causes a restart.
 
     Examples
     --------
     >>> filtered = FilteredAcceleration(1)
     >>> filtered.cutoff = math.log(2.0) / (2.0 * math.pi * 0.001)
     >>> for k in range(3):
-    ...     filtered.advance(10**9 + k * 10**6, np.array([0.001 * k]))
+    ...     filtered.advance(10**6 if k else 0, np.array([0.001 * k]))
     >>> filtered.value.round(12), filtered.is_settled
     (array([0.75]), False)
     """
 
     def __init__(self, n: int) -> None:
         self.value, self._before = np.zeros(n), np.zeros(n)
-        self.cutoff, self.longest = 10.0, math.inf
-        self._stamp: int | None = None
-        self._age = 0
+        self.cutoff = 10.0
+        self._is_running, self._age = False, 0
 
     @property
     def is_settled(self) -> bool:
@@ -135,19 +132,21 @@ class FilteredAcceleration:
 
     def restart(self) -> None:
         """Restart with the next velocities."""
-        self._stamp = None
+        self._is_running = False
 
-    def advance(self, stamp: int, v: Array, restarted: bool = False) -> None:
-        """Process velocities (n,); restarts if the stamp [ns] does not increase."""
-        elapsed = 0 if self._stamp is None or restarted else stamp - self._stamp
-        h = elapsed * 1e-9
-        if not 0.0 < h <= self.longest or self.cutoff <= 0.0:
+    def advance(self, elapsed: int, v: Array) -> None:
+        """Process velocities (n,).
+
+        `elapsed` is the time since the last ones [ns], 0 for the first ones; see `StateClock`.
+        """
+        if not elapsed or not self._is_running or self.cutoff <= 0.0:
             self.value[:], self._age = 0.0, 0
         else:
+            h = elapsed * 1e-9
             decay = math.exp(-2.0 * math.pi * self.cutoff * h)
             self.value[:] = decay * self.value + (1.0 - decay) * (v - self._before) / h
             self._age += elapsed
-        self._before[:], self._stamp = v, stamp
+        self._before[:], self._is_running = v, True
 
 
 class StampedValues:

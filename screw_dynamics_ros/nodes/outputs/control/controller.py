@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.measured_body import vector
-from screw_dynamics_ros.nodes.hosting.output_group import Adopted, CompiledStep, Plan, Stage
+from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan, Stage, Step, python_step
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_joints
@@ -144,25 +144,17 @@ class Controller:
     def stages(self) -> list[Stage]:
         """Return the stages for each joint state: time and reference, memory, command."""
         return [
+            Stage(prepare=Step(step.advance_law, self._record)),
             Stage(
-                prepare=self._advance,
-                compiled_prepare=CompiledStep(step.advance_in_loop, self._record),
+                prepare=python_step('the reference', self._update_reference),
+                is_needed=self._reference_moves,
             ),
-            Stage(prepare=self._update_reference, is_needed=self._reference_moves),
+            Stage(consume=Step(step.check_torques, lambda: self._state)),
             Stage(
-                consume=lambda mapper, sent: step.check_torques(self._state),
-                compiled_consume=CompiledStep(step.check_in_loop, lambda: self._state),
-            ),
-            Stage(
-                consume=lambda mapper, sent: step.keep_memory(self._state),
+                consume=Step(step.keep_memory, self._record),
                 is_needed=lambda: len(self._state.memory) > 0,
-                compiled_consume=CompiledStep(step.keep_in_loop, self._record),
             ),
-            Stage(
-                consume=self.commands.consume,
-                is_needed=lambda: self.commands.is_listened,
-                compiled_consume=self.commands.step(),
-            ),
+            Stage(consume=self.commands.step(), is_needed=lambda: self.commands.is_listened),
         ]
 
     def bind(self, adopted: Adopted[ControllerPlan]) -> list[Channel]:
@@ -176,7 +168,7 @@ class Controller:
             for name in before.plan.inputs:
                 plan.inputs[name][:] = before.plan.inputs[name]
         else:
-            self._state.lengths.restart()
+            self._state.is_running = False
         self.reference.bind(model, mapper, plan.given)
         numbers = plan.inputs.get('law_reference', np.zeros(0))
         if self._targets.bind(plan.law, model, mapper, plan.given, numbers):
@@ -221,7 +213,7 @@ class Controller:
     def _switched(self) -> None:
         """Begin again; torques may follow the law without a pause if no state was in between."""
         self._forget_commands()
-        self._state.lengths.restart()
+        self._state.is_running = False
         self.commands.blend()
 
     def _forget_commands(self) -> None:
@@ -249,21 +241,6 @@ class Controller:
         self._state.activity = self.commands.activity
         self._state.wrench_timeout = round(1e9 * self._setup['wrench_timeout'])
         return self._state
-
-    def _advance(self) -> None:
-        """Write the state of the law."""
-        adopted = self._adopted
-        if adopted is None:
-            return
-        mapper = adopted.mapper
-        step.advance_law(
-            self._record(),
-            mapper.stamp,
-            mapper.restarted,
-            mapper.has_effort,
-            time.monotonic_ns(),
-            mapper.policies.timeout * 1e-9,
-        )
 
     def receive_wrench(self, message: WrenchStamped) -> None:
         """Keep a wrench of the sensor as one at the link of the law, or refuse it."""
@@ -338,11 +315,11 @@ class Controller:
 
     def _restart_reason(self) -> str:
         """Return why the time since the last state is unknown, so that the law begins again."""
-        seconds = self._state.step * 1e-9
-        if 0.0 < seconds <= self._state.lengths.longest:
+        step = self._state.step
+        if 0 < step <= self._host.states.clock.timeout:
             what = 'an input of the joint states was lost or has returned'
         else:
-            what = f'the stamps of the joint states stepped by {seconds:.3f} s'
+            what = f'the stamps of the joint states stepped by {step * 1e-9:.3f} s'
         return f'{what}: the law begins again, its memory from zero'
 
     # --- laws -------------------------------------------------------------------------------------

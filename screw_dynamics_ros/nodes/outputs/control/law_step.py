@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Inputs, memory and torques of a control law for one joint state, in Python and in the loop.
+"""Inputs, memory and torques of a control law at each joint state.
 
 A law begins, from a memory of zero, when torques begin: until they are enabled, while they are off,
 and after they rested for longer than the longest step. Its memory is kept while they rest, as in a
@@ -13,17 +13,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
+from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints
 from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
-    StepLengths,
     are_finite,
-    step_length,
 )
 from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, time_of
 from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
-from screw_dynamics_ros.ros.topics.channel_record import EFFORT
 
 from ..dynamics.commands import FOLLOWING, OFF, RESTING
 
@@ -63,7 +60,10 @@ class LawState(Record):
         Of the joints among the velocities.
     sensed : (7,) array
         Wrench of the sensor, and the time at which it came [s].
-    lengths : StepLengths
+    is_running : bool
+        Whether the next state continues.
+    stamp : int
+        Of the last state [ns].
     """
 
     is_valid: bool
@@ -83,36 +83,29 @@ class LawState(Record):
     efforts: Floats
     places: Ints
     sensed: Floats
-    lengths: StepLengths
+    is_running: bool
+    stamp: int
 
     def __init__(self) -> None:
         self.state = self.memory = self.next_memory = self.torques = np.zeros(0)
-        self.phase, self.lengths = WAITING, StepLengths()
+        self.phase = WAITING
         self.sensed = np.zeros(7)
         self.sensed[FORCE_TIME] = -np.inf
 
 
-@typed
-def advance_law(
-    law: LawState, stamp: int, restarted: bool, has_effort: bool, now: int, longest: float
-) -> None:
+@compiled_step
+def advance_law(law: LawState, loop: LoopRecord) -> int:
     """Write the state of a law for a joint state, before the kernel is evaluated.
 
-    Parameters
-    ----------
-    law : LawState
-        Also receives whether the law begins, and whether its memory was lost.
-    stamp, now : int
-        Of the joint state, and the monotonic time [ns].
-    restarted, has_effort : bool
-        Whether the joint state is the first after a pause, and whether it has efforts.
-    longest : float
-        After a longer step [s] the law begins again.
+    Also sets whether the law begins, and whether its memory was lost.
     """
-    law.lengths.longest = longest
-    is_first = not law.lengths.has_stamp
-    law.step = stamp - law.lengths.stamp
-    elapsed = step_length(law.lengths, stamp, restarted)
+    now = time_of(loop, MONOTONIC)
+    stamp = loop.state_clock.stamp
+    is_first = not law.is_running
+    law.step = stamp - law.stamp
+    law.stamp = stamp
+    law.is_running = True
+    elapsed = 0 if is_first else loop.state_clock.elapsed
     is_step = elapsed == 0 and not is_first
     law.stepped = is_step and len(law.memory) > 0
     if law.activity == FOLLOWING:
@@ -122,8 +115,8 @@ def advance_law(
         elif law.phase == WAITING:
             law.phase = RUNNING
     else:
-        rest = float(now - law.followed) * 1e-9
-        is_long = law.activity == OFF or elapsed == 0 or rest > longest
+        rest = now - law.followed
+        is_long = law.activity == OFF or elapsed == 0 or rest > loop.timeout
         if is_long and law.phase == RUNNING:
             law.phase = BEGINNING
         law.stepped = False
@@ -132,7 +125,7 @@ def advance_law(
             law.memory[k] = 0.0
     valid = not law.stepped
     if law.tau >= 0:
-        valid = valid and has_effort
+        valid = valid and loop.mapper.has_effort
         for k in range(len(law.places)):
             law.state[law.tau + law.places[k]] = law.efforts[k]
     if law.dt >= 0:
@@ -143,50 +136,22 @@ def advance_law(
         for k in range(6):
             law.state[law.wrench + k] = law.sensed[k]
     law.is_valid = valid
+    return TAKEN
 
 
-@typed
-def check_torques(law: LawState) -> None:
+@compiled_step
+def check_torques(law: LawState, loop: LoopRecord) -> int:
     """Use no torques that are not finite."""
     if not are_finite(law.torques, len(law.torques)):
         law.is_valid = False
+    return TAKEN
 
 
-@typed
-def keep_memory(law: LawState) -> None:
+@compiled_step
+def keep_memory(law: LawState, loop: LoopRecord) -> int:
     """Adopt the next memory, if it is finite, of a state that torques can follow."""
     if not are_finite(law.next_memory, len(law.memory)):
         law.is_valid = False
     elif law.is_valid and (law.activity != RESTING or law.phase != RUNNING):
         copy_bytes(law.memory, law.next_memory, 8 * len(law.memory))
-
-
-# --- in the compiled loop -------------------------------------------------------------------------
-
-
-@compiled_step
-def advance_in_loop(law: LawState, loop: LoopRecord) -> int:
-    """Write the state of the law, see `Controller.stages`."""
-    advance_law(
-        law,
-        loop.mapper.stamp,
-        loop.mapper.restarted,
-        loop.has & EFFORT != 0,
-        time_of(loop, MONOTONIC),
-        float(loop.timeout) * 1e-9,
-    )
-    return TAKEN
-
-
-@compiled_step
-def check_in_loop(law: LawState, loop: LoopRecord) -> int:
-    """Check the torques, see `Controller.stages`."""
-    check_torques(law)
-    return TAKEN
-
-
-@compiled_step
-def keep_in_loop(law: LawState, loop: LoopRecord) -> int:
-    """Adopt the next memory of the law."""
-    keep_memory(law)
     return TAKEN

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Torque commands in the compiled loop, while nothing limits the wanted torques."""
+"""Torque commands at each joint state, while nothing limits the wanted torques."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.motion.control.steady_command import SteadyCommand, follow_steadily
 from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, time_of
 from screw_dynamics_ros.ros.data_path.records import DECLINED, TAKEN, LoopRecord
-from screw_dynamics_ros.ros.topics.channel_record import FOR_PYTHON, VALID, VELOCITY
+from screw_dynamics_ros.ros.topics.channel_record import VALID, VELOCITY
 
 from .command_message import CommandMessage
 
@@ -23,7 +23,7 @@ class CommandState(Record):
     is_steady : bool
         Whether the loop may command at all.
     ready : int
-        NOT_VALID, VALID or FOR_PYTHON: whether there is a command for the current state.
+        NOT_VALID or VALID: whether there is a command for the current state.
     valid : (1,) array of int
         Whether the wanted torques can be used.
     stamp_time : float
@@ -47,19 +47,17 @@ class CommandState(Record):
 
 @compiled_step
 def command(state: CommandState, loop: LoopRecord) -> int:
-    """Command the wanted torques, see `Commands.consume`."""
-    state.ready = FOR_PYTHON
+    """Command the wanted torques, or leave them to `Commands`."""
+    state.stamp_time = loop.arrival - loop.delay
     if not state.is_steady or state.valid[0] == 0 or loop.has & VELOCITY == 0:
         return DECLINED
-    sent = loop.arrival - loop.delay
     now = float(time_of(loop, MONOTONIC)) / 1e9
-    if not follow_steadily(state.torque, state.wanted, state.gravity, now, sent):
+    if not follow_steadily(state.torque, state.wanted, state.gravity, now, state.stamp_time):
         return DECLINED
     state.ready = VALID
-    state.stamp_time = sent
     for k in range(len(state.messages)):
         message = state.messages[k]
         for i in range(len(message.places)):
             message.torques[i] = state.torque.command[message.places[i]]
-        message.latest = sent + state.torque.age_limit
+        message.latest = state.stamp_time + state.torque.age_limit
     return TAKEN

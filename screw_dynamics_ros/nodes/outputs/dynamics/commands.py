@@ -33,17 +33,17 @@ from screw_dynamics_ros.core.motion.control import (
 )
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep
+from screw_dynamics_ros.nodes.hosting.output_group import Step
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.cdr import packed
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.names import printable, shorten
 from screw_dynamics_ros.ros.parameters import NodeTables, Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.python_function import PythonFunction
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.standard_services import serve_switch
@@ -184,7 +184,6 @@ class Commands:
             message,
             name=topic.removeprefix('~/') if topic in ('~/feedforward', '~/commands') else '',
             numbers=(template.contents, template.arrays),
-            is_valid=lambda: self._state.ready == VALID and message.is_in_time,
             gates=(
                 Gate(TRUE, self._state.element('ready')),
                 Gate(BEFORE, message.element('latest')),
@@ -273,9 +272,11 @@ class Commands:
     def _listened(self) -> list[tuple[Channel, CommandMessage]]:
         return [topic for topic in self._topics if topic[0].listened]
 
-    def step(self) -> CompiledStep:
-        """Return `consume` for the compiled loop."""
-        return CompiledStep(command_step.command, self._record)
+    def step(self) -> Step:
+        """Return the step that commands the torques."""
+        return Step(
+            command_step.command, self._record, PythonFunction('commands', self._command_carefully)
+        )
 
     def _record(self) -> command_step.CommandState:
         """Return the record of `command_step.command`, of the current torques and topics."""
@@ -290,17 +291,16 @@ class Commands:
 
     @property
     def is_listened(self) -> bool:
-        """Whether `consume` has anything to do."""
+        """Whether `step` has anything to do."""
         return self.torque is not None and bool(self._listened)
 
-    def consume(self, mapper: JointStateMapper, sent: float) -> None:
-        """Compute the command for a state."""
+    def _command_carefully(self) -> None:
+        """Command the torques for a state that is not ordinary."""
         self._state.ready = NOT_VALID
-        listened = self._listened
-        if self.torque is None or not listened:
+        listened, mapper = self._listened, self._host.mapper
+        if self.torque is None or mapper is None or not listened:
             return
-        now = time.monotonic()
-        self._state.stamp_time = sent
+        now, sent = time.monotonic(), self._state.stamp_time
         reason = self._stopped or (
             '' if mapper.has_velocity else 'joint states contain no velocity (velocity_policy)'
         )
@@ -331,7 +331,7 @@ class Commands:
         self._react_to_refusal()
         now = time.monotonic()
         if now - self._state.stamp_time <= WATCH_PERIOD_S:
-            return  # joint states arrive, and `consume` handles them
+            return  # joint states arrive
         if self.torque is not None and self._listened:
             self._send(
                 self.torque.unusable(now, self._stopped)

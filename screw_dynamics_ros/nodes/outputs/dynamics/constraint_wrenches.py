@@ -130,7 +130,6 @@ class ConstraintWrenches:
         self._torques, self._payload = torques, payload
         self._torques_name: str = parameters['constraint_torques']
         self._tolerance: float = parameters['constraint_tolerance']
-        self._is_due = RateLimit(parameters['constraint_rate'])
         self._solved_state, self._is_solved = 0, False
         self._numbers: list[Array] = []
         tokens = topic_tokens(blocked.link for blocked in self._blocked)
@@ -146,16 +145,16 @@ class ConstraintWrenches:
                     velocity=True,
                     effort=self._torques_name == MEASURED,
                     is_valid=self._is_known,
+                    rate=RateLimit(parameters['constraint_rate']),
                 )
             )
-            self._channels[-1].limit = self._is_due
         return self._channels
 
     def _is_known(self) -> bool:
-        """Whether the wrenches are due and known; one solution serves all links."""
+        """Whether the wrenches are known; one solution serves all links."""
         state = self._mapper.accepted
         if state != self._solved_state:
-            self._solved_state, self._is_solved = state, self._is_due() and self._solve()
+            self._solved_state, self._is_solved = state, self._solve()
         return self._is_solved
 
     def _solve(self) -> bool:

@@ -27,7 +27,7 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan, Stage
+from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan, Stage, python_step
 from screw_dynamics_ros.nodes.model import torque_terms
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
@@ -174,12 +174,11 @@ class Dynamics:
     def stages(self) -> list[Stage]:
         """Return the stages for each joint state: the reference first, the command last."""
         return [
-            Stage(prepare=self.reference.update, is_needed=lambda: self.reference.is_followed),
             Stage(
-                consume=self.commands.consume,
-                is_needed=lambda: self.commands.is_listened,
-                compiled_consume=self.commands.step(),
+                python_step('the reference', self.reference.update),
+                is_needed=lambda: self.reference.is_followed,
             ),
+            Stage(consume=self.commands.step(), is_needed=lambda: self.commands.is_listened),
         ]
 
     def bind(self, adopted: Adopted[DynamicsPlan]) -> list[Channel]:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -180,8 +179,6 @@ class FlagTopic:
         External torques of the current state.
     settled : (1,) array of int64
         Whether they are valid.
-    take : callable
-        Passes them to the flag; returns whether any joint is monitored.
 
     Attributes
     ----------
@@ -195,28 +192,20 @@ class FlagTopic:
         flag: MonitoredFlag,
         torques: Array,
         settled: NDArray[np.int64],
-        take: Callable[[], bool],
     ) -> None:
         template = Template.constant(encoded(False))
-        self._value, self._number = template.bytes_at(BOOL_OFFSET, 1), np.zeros(1)
-        self._flag, self._settled, self._take = flag, settled, take
-        flag.torques, flag.number, flag.value = torques, self._number, self._value
+        flag.torques, flag.number = torques, np.zeros(1)
+        flag.value = template.bytes_at(BOOL_OFFSET, 1)
         self.channel = Channel(
             publisher,
             template,
             name=name,
-            numbers=(Contents((('raised',),)), [self._number]),
+            numbers=(Contents((('raised',),)), [flag.number]),
             velocity=True,
             effort=True,
-            is_valid=self._is_valid,
             gates=(Gate(TRUE, settled), Gate(CALL, flag, step.take_flag)),
             rank=1,
         )
-
-    def _is_valid(self) -> bool:
-        is_taken = bool(self._settled[0]) and self._take()
-        self._number[:] = self._value[:] = self._flag.is_raised
-        return is_taken
 
 
 def encoded(value: bool) -> bytes:
@@ -264,7 +253,6 @@ class ContactFlags:
                 flag,
                 model.results[torques],
                 settled,
-                partial(self._take, flag),
             ).channel
             for level, flag in self._flags.items()
         }
@@ -283,13 +271,6 @@ class ContactFlags:
         """Lower all flags."""
         for flag in self._flags.values():
             flag.reset()
-
-    def _take(self, flag: MonitoredFlag) -> bool:
-        """Process the current state; return whether any joint is monitored."""
-        mapper = self._mapper
-        assert mapper is not None
-        longest = mapper.policies.timeout * 1e-9
-        return step.take_state(flag, mapper.accepted, mapper.stamp, mapper.restarted, longest)
 
     def _cause(self, flag: MonitoredFlag) -> str:
         """Return the joint and the torque that raised a flag."""

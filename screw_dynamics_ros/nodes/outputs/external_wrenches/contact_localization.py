@@ -29,12 +29,10 @@ from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel, of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
-from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
@@ -213,20 +211,16 @@ class ContactLocation:
 
     @property
     def is_listened(self) -> bool:
-        """Whether `consume` has anything to do."""
+        """Whether `locate` has anything to do."""
         return self._found is not None or any(channel.listened for channel in self._channels)
 
-    def consume(self, mapper: JointStateMapper, sent: float) -> None:
-        """Localize the contact from the results of a state."""
-        with FAULTS.caught('localization of a contact'):  # other outputs continue
-            self._locate(mapper)
-
-    def _locate(self, mapper: JointStateMapper) -> None:
+    def locate(self) -> None:
         """Localize the contact from the current results."""
-        plan, self._is_new = self._plan, False
+        plan, mapper, self._is_new = self._plan, self._host.mapper, False
         if (
             plan is None
             or plan.locator is None
+            or mapper is None
             or not any(channel.listened for channel in self._channels)
             or not (mapper.has_velocity and mapper.has_effort and self._observer.is_settled)
             or self._wrong_count(self._parameters['contact_torque_deviation'])

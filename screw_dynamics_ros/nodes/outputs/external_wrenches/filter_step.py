@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Low-pass filters of external torques and wrenches, in Python and in the compiled loop."""
+"""Low-pass filters of external torques and wrenches at each joint state."""
 
 from __future__ import annotations
 
@@ -63,31 +63,21 @@ def is_valid(each: ActiveFilter, is_settled: bool) -> bool:
     return True
 
 
-@typed
-def advance_filters(filters: Filters, stamp: int, restarted: bool, longest: float) -> None:
-    """Advance to a joint state, before the kernel is evaluated.
-
-    Parameters
-    ----------
-    filters : Filters
-    stamp : int
-        [ns].
-    restarted : bool
-        Whether the joint state is the first after a pause.
-    longest : float
-        A longer step [s] causes a restart.
-    """
+@compiled_step
+def advance_filters(filters: Filters, loop: LoopRecord) -> int:
+    """Advance the active filters to a joint state, before the kernel is evaluated."""
+    elapsed = 0 if filters.is_pending else loop.state_clock.elapsed
     for k in range(len(filters.active)):
-        steps = filters.active[k].steps
-        steps.lengths.longest = longest
-        advance_low_pass(steps, stamp, restarted or filters.is_pending)
+        advance_low_pass(filters.active[k].steps, elapsed)
     filters.is_pending = True
+    return TAKEN
 
 
-@typed
-def keep_filters(filters: Filters, is_complete: bool) -> None:
+@compiled_step
+def keep_filters(filters: Filters, loop: LoopRecord) -> int:
     """Adopt the next states; filters without a valid input restart."""
     filters.is_pending = False
+    is_complete = loop.has == VELOCITY | EFFORT
     for k in range(len(filters.active)):
         each = filters.active[k]
         n = len(each.result)
@@ -95,19 +85,5 @@ def keep_filters(filters: Filters, is_complete: bool) -> None:
         if is_input and are_finite(each.result, n):
             copy_bytes(each.state, each.result, 8 * n)
         else:
-            each.steps.lengths.has_stamp = False
-
-
-@compiled_step
-def advance_in_loop(filters: Filters, loop: LoopRecord) -> int:
-    """Advance the active filters, see `OutputFilters.stage`."""
-    longest = float(loop.timeout) * 1e-9
-    advance_filters(filters, loop.mapper.stamp, loop.mapper.restarted, longest)
-    return TAKEN
-
-
-@compiled_step
-def keep_in_loop(filters: Filters, loop: LoopRecord) -> int:
-    """Adopt the next states of the active filters."""
-    keep_filters(filters, loop.has == VELOCITY | EFFORT)
+            each.steps.is_running = False
     return TAKEN

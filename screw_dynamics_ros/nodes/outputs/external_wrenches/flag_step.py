@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Flags of external torques for one joint state, in Python and in the compiled loop."""
+"""Flags of external torques at each joint state."""
 
 from __future__ import annotations
 
-from screw_dynamics_ros.core.compile.typed.functions import Bytes, Floats, typed
+from screw_dynamics_ros.core.compile.typed.functions import Bytes, Floats
 from screw_dynamics_ros.core.measurement.estimation.threshold_flag import (
     ThresholdFlag,
     advance_flag,
@@ -42,36 +42,13 @@ class MonitoredFlag(ThresholdFlag):
         self.seen = -1
 
 
-@typed
-def take_state(
-    flag: MonitoredFlag, number: int, stamp: int, restarted: bool, longest: float
-) -> bool:
-    """Pass the torques to a flag; return whether any joint is monitored.
-
-    Parameters
-    ----------
-    flag : MonitoredFlag
-    number, stamp : int
-        Number and stamp [ns] of the joint state.
-    restarted : bool
-        Whether it is the first after a pause.
-    longest : float
-        A longer step [s] restarts the measurement of times.
-    """
-    if flag.is_monitored:
-        follows = flag.seen == number - 1
-        flag.seen = number
-        flag.lengths.longest = longest
-        advance_flag(flag, flag.torques, stamp, restarted or not follows)
-    flag.number[0] = float(int(flag.is_raised))
-    flag.value[0] = int(flag.is_raised)
-    return flag.is_monitored
-
-
 @compiled_step
 def take_flag(flag: MonitoredFlag, loop: LoopRecord) -> int:
-    """Process the current state, see `ContactFlags`; return whether any joint is monitored."""
-    state = loop.mapper
-    longest = float(loop.timeout) * 1e-9
-    is_taken = take_state(flag, state.accepted, state.stamp, state.restarted, longest)
-    return VALID if is_taken else NOT_VALID
+    """Pass the torques of a joint state to a flag, if any joint is monitored."""
+    if flag.is_monitored:
+        number = loop.mapper.accepted
+        advance_flag(flag, flag.torques, loop.state_clock.elapsed if flag.seen == number - 1 else 0)
+        flag.seen = number
+    flag.number[0] = float(int(flag.is_raised))
+    flag.value[0] = int(flag.is_raised)
+    return VALID if flag.is_monitored else NOT_VALID

@@ -5,13 +5,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
 import numpy as np
 
-from screw_dynamics_ros.core.compile.typed.library import calls
 from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import StateClock
 from screw_dynamics_ros.core.measurement.estimation.wrench_observability import (
     ReducedWrench,
     WrenchObservability,
@@ -61,6 +58,7 @@ class ObservableWrench(o.ObservableState):
         Dead bands, see `OutputFilters`.
     freedoms : int
         The largest rank of the Jacobian.
+    clock : StateClock
     """
 
     def __init__(
@@ -73,10 +71,11 @@ class ObservableWrench(o.ObservableState):
         parameters: Parameters,
         bands: Array,
         freedoms: int,
+        clock: StateClock,
     ) -> None:
         self._model, self._mapper, self._contact, self._torques = model, mapper, contact, torques
         self._covariance, self._parameters, self._bands = covariance, parameters, bands
-        self.freedoms = freedoms
+        self.freedoms, self._clock = freedoms, clock
         motors = actuated(model.robot).joint_names
         self.places = np.array([model.joints.index(name) for name in motors], dtype=np.int64)
         n = len(motors)
@@ -84,7 +83,6 @@ class ObservableWrench(o.ObservableState):
         self.variances, self.selected, self.covariance = np.zeros(n), np.zeros(n), np.zeros(n * n)
         self._constant_since: int | None = None  # changes of the observer, None: not known
         self._reduced = ReducedWrench()
-        self._set_validity = set_validity()
         self.use_parameters()
 
     def write_into(self, validity: Array, reduced: Array, covariance: Array) -> None:
@@ -130,23 +128,15 @@ class ObservableWrench(o.ObservableState):
     def _has_bands(self) -> bool:
         return bool(self._bands[1:].any())
 
-    def fill_validity(self, numbers: Array) -> bool:
-        """Write the numbers of `VALIDITY_LABELS`; return whether they may be published."""
-        _ = self.seen
-        is_valid: bool = self._set_validity(self, numbers)
-        return is_valid
-
     def fill_reduced(self, numbers: Array) -> bool:
         """Write force and moment; return whether they may be published."""
         mapper, reduced = self._mapper, self._reduced
         reduced.filter.set_cutoff(self._parameters['wrench_cutoff'])
-        reduced.filter.lengths.longest = mapper.policies.timeout * 1e-9
         wrench = reduced.take(
             self.seen,
             self._model.results[self._torques][self.places],
             mapper.accepted,
-            mapper.stamp,
-            mapper.restarted,
+            self._clock.elapsed,
         )
         if wrench is None:
             return False
@@ -163,9 +153,3 @@ class ObservableWrench(o.ObservableState):
     def _of_torques(self) -> Array:
         """Return the covariance (n, n) of the torques of the joints of the Jacobian."""
         return self._covariance.now()[np.ix_(self.places, self.places)]
-
-
-@cache
-def set_validity() -> Any:
-    """Return `observable_step.set_validity`, compiled if possible."""
-    return calls(o.set_validity)[0]

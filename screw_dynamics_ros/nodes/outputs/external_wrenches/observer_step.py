@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The observer of external torques for one joint state, in Python and in the compiled loop."""
+"""The observer of external torques at each joint state."""
 
 from __future__ import annotations
 
@@ -61,64 +61,49 @@ class ObserverState(Record):
     model: Floats | None
 
 
-@typed
-def advance_delay(
-    o: ObserverState, stamp: int, restarted: bool, has_velocity: bool, longest: float
-) -> None:
-    """Advance the delayed torques of the model; parameters as for `advance_observer`."""
-    if not has_velocity:
+@compiled_step
+def advance_delay(o: ObserverState, loop: LoopRecord) -> int:
+    """Advance the delayed torques of the model to a joint state."""
+    if loop.has & VELOCITY == 0:
         restart_line(o.line)
-    o.line.lengths.longest = longest
-    advance_line(o.line, stamp, restarted)
+    advance_line(o.line, loop.state_clock)
     settle(o)
+    return TAKEN
 
 
-@typed
-def keep_delay(o: ObserverState, has_velocity: bool) -> None:
+@compiled_step
+def keep_delay(o: ObserverState, loop: LoopRecord) -> int:
     """Store the torques of the model for later states, if they are finite."""
-    if o.model is not None and has_velocity:
+    if o.model is not None and loop.has & VELOCITY != 0:
         keep_row(o.line, o.model)
     settle(o)
+    return TAKEN
 
 
-@typed
-def advance_observer(
-    o: ObserverState, stamp: int, restarted: bool, is_complete: bool, longest: float
-) -> None:
-    """Advance to a joint state, before the kernel is evaluated.
-
-    Parameters
-    ----------
-    o : ObserverState
-    stamp : int
-        [ns].
-    restarted : bool
-        Whether the joint state is the first after a pause.
-    is_complete : bool
-        Whether it has velocities and efforts.
-    longest : float
-        A longer step [s] causes a restart.
-    """
-    o.steps.lengths.longest = longest
-    is_known = is_complete and o.line.is_ready
+@compiled_step
+def advance_observer(o: ObserverState, loop: LoopRecord) -> int:
+    """Advance to a joint state, before the kernel is evaluated."""
+    is_known = loop.has == VELOCITY | EFFORT and o.line.is_ready
     if o.is_pending or not is_known:
         restart_steps(o.steps)
-    if advance_steps(o.steps, stamp, restarted):
+    if advance_steps(o.steps, loop.state_clock.elapsed):
         for k in range(len(o.state)):
             o.state[k] = 0.0
     if not is_known:
         restart_steps(o.steps)
     o.is_pending = is_known
     settle(o)
+    return TAKEN
 
 
-@typed
-def keep_state(o: ObserverState) -> None:
+@compiled_step
+def keep_state(o: ObserverState, loop: LoopRecord) -> int:
     """Adopt the state that the kernel has computed, if it is finite."""
     if o.is_pending and are_finite(o.result, len(o.result)):
         copy_bytes(o.state, o.result, 8 * len(o.result))
         o.is_pending = False
     settle(o)
+    return TAKEN
 
 
 @typed
@@ -127,38 +112,3 @@ def settle(o: ObserverState) -> None:
     is_kept = not o.is_pending
     is_valid = is_settled(o.steps.age, o.settling_time, o.requires_finite_state, is_kept)
     o.is_settled = is_valid and not o.is_refused and o.line.is_ready
-
-
-# --- in the compiled loop -------------------------------------------------------------------------
-
-
-@compiled_step
-def advance_delay_in_loop(o: ObserverState, loop: LoopRecord) -> int:
-    """Advance the delayed torques, see `TorqueObserver.stages`."""
-    has_velocity = loop.has & VELOCITY != 0
-    longest = float(loop.timeout) * 1e-9
-    advance_delay(o, loop.mapper.stamp, loop.mapper.restarted, has_velocity, longest)
-    return TAKEN
-
-
-@compiled_step
-def keep_delay_in_loop(o: ObserverState, loop: LoopRecord) -> int:
-    """Store the torques of the model."""
-    keep_delay(o, loop.has & VELOCITY != 0)
-    return TAKEN
-
-
-@compiled_step
-def advance_in_loop(o: ObserverState, loop: LoopRecord) -> int:
-    """Advance the observer, see `TorqueObserver.stages`."""
-    is_complete = loop.has == VELOCITY | EFFORT
-    longest = float(loop.timeout) * 1e-9
-    advance_observer(o, loop.mapper.stamp, loop.mapper.restarted, is_complete, longest)
-    return TAKEN
-
-
-@compiled_step
-def keep_in_loop(o: ObserverState, loop: LoopRecord) -> int:
-    """Adopt the next state of the observer."""
-    keep_state(o)
-    return TAKEN

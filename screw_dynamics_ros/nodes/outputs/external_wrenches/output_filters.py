@@ -14,7 +14,7 @@ from screw_dynamics_ros.core.measurement.estimation.dead_band import dead_band, 
 from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps, low_pass_step
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep, Stage
+from screw_dynamics_ros.nodes.hosting.output_group import Stage, Step
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
@@ -213,21 +213,7 @@ class OutputFilters:
     def stage(self) -> Stage:
         """Return the stage that processes each joint state."""
         return Stage(
-            prepare=self._advance,
-            consume=lambda mapper, sent: self._keep_state(),
+            prepare=Step(step.advance_filters, lambda: self._record),
+            consume=Step(step.keep_filters, lambda: self._record),
             is_needed=lambda: bool(self._record.active),
-            compiled_prepare=CompiledStep(step.advance_in_loop, lambda: self._record),
-            compiled_consume=CompiledStep(step.keep_in_loop, lambda: self._record),
         )
-
-    def _advance(self) -> None:
-        """Advance the filters to the current state, before the kernel is evaluated."""
-        mapper, record = self._mapper, self._record
-        if record.active:
-            longest = mapper.policies.timeout * 1e-9
-            step.advance_filters(record, mapper.stamp, mapper.restarted, longest)
-
-    def _keep_state(self) -> None:
-        """Adopt the new states of the filters."""
-        if self._record.active:
-            step.keep_filters(self._record, self._mapper.has_velocity and self._mapper.has_effort)

@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.lie.screws import swap
 from screw_dynamics_ros.core.measurement.estimation.observers.generalized_momentum import (
     momentum_step,
 )
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps, StateClock
 from screw_dynamics_ros.core.measurement.estimation.support_wrenches import (
     SupportWrenches,
     support_wrenches,
@@ -28,7 +28,7 @@ from screw_dynamics_ros.core.measurement.estimation.support_wrenches import (
 from screw_dynamics_ros.core.measurement.estimation.threshold_flag import ThresholdFlag
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import Stage
+from screw_dynamics_ros.nodes.hosting.output_group import Stage, python_step
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.model.torque_terms import base_momentum, base_wrench
 from screw_dynamics_ros.ros.diagnostics import Level, Status
@@ -115,10 +115,11 @@ class SupportContacts:
     ----------
     parameters : Parameters
         With the rows of `TABLE`.
+    clock : StateClock
     """
 
-    def __init__(self, parameters: Parameters) -> None:
-        self._parameters = parameters
+    def __init__(self, parameters: Parameters, clock: StateClock) -> None:
+        self._parameters, self._clock = parameters, clock
         self._plan = SupportPlan({}, None)
         self._flags: list[ThresholdFlag] = []
         self._reason = ''
@@ -223,19 +224,21 @@ class SupportContacts:
 
     def stage(self) -> Stage:
         """Return the stage that observes the momentum of the base."""
-        return Stage(consume=self._observe, is_needed=lambda: self._plan.momentum is not None)
+        return Stage(
+            consume=python_step('momentum of the base', self._observe),
+            is_needed=lambda: self._plan.momentum is not None,
+        )
 
-    def _observe(self, mapper: JointStateMapper, sent: float) -> None:
+    def _observe(self) -> None:
         """Advance the wrench on the base to a state."""
-        plan, steps = self._plan, self._steps
+        plan, steps, mapper = self._plan, self._steps, self._mapper
         if plan.momentum is None:
             return
         if not mapper.has_velocity:
             steps.restart()
             return
         steps.time_constants[:] = self._parameters['observer_time_constant']
-        steps.lengths.longest = mapper.policies.timeout * 1e-9
-        if steps.advance(mapper.stamp, mapper.restarted):
+        if steps.advance(self._clock.elapsed):
             self._state[:] = 0.0
         p, known = self._model.results[plan.momentum].reshape(2, 6)
         decay, rate = steps.numbers[:6], steps.numbers[6:7]
@@ -291,11 +294,10 @@ class SupportContacts:
 
     def _in_contact(self, found: SupportWrenches) -> NDArray[np.bool_]:
         """Return which links are in contact, (m,)."""
-        mapper, limit = self._mapper, self._limit
+        limit = self._limit
         for flag, wrench in zip(self._flags, found.wrenches):
             flag.set_thresholds(limit, 0.5 * limit)
-            flag.lengths.longest = mapper.policies.timeout * 1e-9
-            flag.take(mapper.stamp, np.array([np.linalg.norm(wrench[3:])]), mapper.restarted)
+            flag.take(np.array([np.linalg.norm(wrench[3:])]), self._clock.elapsed)
         return np.array([flag.is_raised for flag in self._flags])
 
     def report(self, status: Status) -> None:

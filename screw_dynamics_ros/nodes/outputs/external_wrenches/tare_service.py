@@ -19,7 +19,7 @@ from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.errors import NotAtRestError
 from screw_dynamics_ros.core.measurement.estimation.steadiness import two_levels
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import Stage
+from screw_dynamics_ros.nodes.hosting.output_group import Stage, python_step
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -84,7 +84,7 @@ class Tare:
     def stage(self) -> Stage:
         """Return the stage that processes each joint state."""
         return Stage(
-            prepare=self._follow_pose,
+            prepare=python_step('the residual', self._follow_pose),
             observe=self._states.observe,
             is_needed=lambda: self.residuals.is_changing,
         )
@@ -114,11 +114,6 @@ class Tare:
         """Keep an array (n,) equal to the offset, until a new model is adopted."""
         self._copy = numbers
         numbers[:] = self._offset
-
-    def fill_offset(self, numbers: Array) -> bool:
-        """Write the offset for the current state, (n,); always valid."""
-        numbers[:] = self._offset
-        return True
 
     def update_parameters(self, changed: Collection[str]) -> None:
         """Apply the parameters; `changed` are the names of changed ones."""

@@ -32,7 +32,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.table import (
     parameter_texts,
 )
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep, Stage
+from screw_dynamics_ros.nodes.hosting.output_group import Stage, Step
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.ros.diagnostics import Level, Status
@@ -231,18 +231,14 @@ class TorqueObserver:
         """Return the stages that process each joint state: delayed torques, then the observer."""
         return [
             Stage(
-                prepare=self._advance_line,
-                consume=lambda mapper, sent: self._keep_line(),
+                prepare=Step(step.advance_delay, lambda: self.record),
+                consume=Step(step.keep_delay, lambda: self.record),
                 is_needed=lambda: self._plan is not None and self._plan.line.delay > 0,
-                compiled_prepare=CompiledStep(step.advance_delay_in_loop, lambda: self.record),
-                compiled_consume=CompiledStep(step.keep_delay_in_loop, lambda: self.record),
             ),
             Stage(
-                prepare=self._advance,
-                consume=lambda mapper, sent: self._keep_state(),
+                prepare=Step(step.advance_observer, lambda: self.record),
+                consume=Step(step.keep_state, lambda: self.record),
                 is_needed=lambda: self.has_memory,
-                compiled_prepare=CompiledStep(step.advance_in_loop, lambda: self.record),
-                compiled_consume=CompiledStep(step.keep_in_loop, lambda: self.record),
             ),
         ]
 
@@ -250,38 +246,6 @@ class TorqueObserver:
     def has_memory(self) -> bool:
         """Whether the observer has a state."""
         return self._plan is not None and self._plan.observation.state is not None
-
-    def _advance_line(self) -> None:
-        """Advance the delayed torques of the model to the current state."""
-        plan, mapper = self._plan, self._mapper
-        if plan is not None and plan.line.delay:
-            longest = mapper.policies.timeout * 1e-9
-            has_velocity = mapper.has_velocity
-            step.advance_delay(self.record, mapper.stamp, mapper.restarted, has_velocity, longest)
-
-    def _keep_line(self) -> None:
-        """Store the torques of the model for later states, if they are finite."""
-        if self._plan is not None and self._plan.line.delay:
-            step.keep_delay(self.record, self._mapper.has_velocity)
-
-    def _advance(self) -> None:
-        """Advance the observer to the current state, before the kernel is evaluated."""
-        plan = self._plan
-        if plan is None or plan.observation.state is None:
-            return
-        mapper = self._mapper
-        step.advance_observer(
-            self.record,
-            mapper.stamp,
-            mapper.restarted,
-            mapper.has_velocity and mapper.has_effort,
-            mapper.policies.timeout * 1e-9,
-        )
-
-    def _keep_state(self) -> None:
-        """Adopt the new state of the observer, if it is finite."""
-        if self.has_memory:
-            step.keep_state(self.record)
 
     def report(self, status: Status) -> None:
         """Report the observer, and whether its torques are valid."""

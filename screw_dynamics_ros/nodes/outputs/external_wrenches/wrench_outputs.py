@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.measurement.estimation import smallest_singular_val
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Stage
+from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Stage, python_step
 from screw_dynamics_ros.nodes.parameters import frame_parameters
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 from screw_dynamics_ros.ros.diagnostics import Level, Status
@@ -104,7 +104,7 @@ class WrenchEstimator:
         self._filters = OutputFilters(self._parameters)
         self._flags = ContactFlags(self._parameters)
         self._location = ContactLocation(node, host, self._publishers, self._observer)
-        self._support = SupportContacts(self._parameters)
+        self._support = SupportContacts(self._parameters, host.states.clock)
         self._tare = Tare(
             node,
             self._parameters,
@@ -133,7 +133,10 @@ class WrenchEstimator:
         return [
             *self._observer.stages(),
             self._filters.stage(),
-            Stage(consume=self._location.consume, is_needed=lambda: self._location.is_listened),
+            Stage(
+                consume=python_step('localization of a contact', self._location.locate),
+                is_needed=lambda: self._location.is_listened,
+            ),
             self._tare.stage(),
             self._support.stage(),
         ]
@@ -161,6 +164,7 @@ class WrenchEstimator:
                 self._parameters,
                 self._observer,
                 self._tare,
+                self._host.states.clock,
                 self._host.parameters['frame_prefix'],
             )
             flags = self._flags.bind(

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core.arms.inverse.manipulability import freedoms
 from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import StateClock
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
@@ -24,7 +24,7 @@ from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
-from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.channel import NEVER, Channel
 from screw_dynamics_ros.ros.topics.channel_record import (
     CALL,
     FINITE,
@@ -39,7 +39,6 @@ from screw_dynamics_ros.ros.topics.publishers import Publishers
 from ..kinematics.singularity_measures import random_samples
 from ..quantity_messages import message_of
 from . import observable_step
-from .contacts import is_observable
 from .finite_check import FiniteCheck
 from .observable_wrenches import VALIDITY_LABELS, ObservableWrench
 from .output_filters import BANDS
@@ -47,9 +46,6 @@ from .tare_service import Tare
 from .torque_covariance import TorqueCovariance
 from .torque_observer import TorqueObserver
 from .wrench_plan import WrenchPlan
-
-#: The condition of outputs that the compiled loop does not publish.
-NOT_IN_LOOP = Gate(TRUE, np.zeros(1, dtype=np.int64))
 
 
 class WrenchTopics:
@@ -64,6 +60,7 @@ class WrenchTopics:
     parameters : Parameters
     observer : TorqueObserver
     tare : Tare
+    clock : StateClock
     prefix : str
         Prefix of frames in messages.
 
@@ -83,10 +80,12 @@ class WrenchTopics:
         parameters: Parameters,
         observer: TorqueObserver,
         tare: Tare,
+        clock: StateClock,
         prefix: str,
     ) -> None:
         self._model, self._mapper, self._publishers = model, mapper, publishers
         self._parameters, self._observer, self._prefix = parameters, observer, prefix
+        self._clock = clock
         self._tare, self._settled = tare, (Gate(TRUE, observer.settled),)
         self._covariance_changes = -1
         self._covariance_state = np.zeros(1, dtype=np.int64)
@@ -134,32 +133,30 @@ class WrenchTopics:
         self._add(kind, 'external_torque', template, plan.torque)
         kind, template = message_of('external_torque_covariance', joints, joints)
         self._covariance_numbers = template.array(0)
-        self._add_computed(
-            kind, 'external_torque_covariance', template, self.torque_covariance.fill
+        self._add(
+            kind,
+            'external_torque_covariance',
+            template,
+            gates=(Gate(TRUE, self._covariance_state),),
+            fill=self.torque_covariance.fill,
+            refresh=self._refresh_covariance,
         )
-        self.channels[-1].refresh = self._refresh_covariance
-        self._add_gates(Gate(TRUE, self._covariance_state))
         efforts = templates.joint_efforts(joints)
-        self._add_computed(
-            JointState, 'residual', efforts, self._tare.fill_offset, of_positions=True
-        )
+        self._add_of_positions(JointState, 'residual', efforts, ())
         self._tare.copy_offset_to(efforts.array(0))
-        self.channels[-1].gates = ()
-        self._add_computed(
+        self._add_of_positions(
             Float64MultiArray,
             'residual_confidence',
             templates.matrix(('confidence', *joints)),
+            None,
             self._tare.residuals.fill_confidence,
-            of_positions=True,
         )
-        self.channels[-1].gates = (NOT_IN_LOOP,)  # a map requires Python for each state
 
     def _add_wrench(
         self, link: str, number: int, plan: WrenchPlan, samples: list[dict[Any, Array]]
     ) -> None:
         """Add the topics of one link; `number` is the index of its signal."""
         contact, model, parameters = plan.contacts[link], self._model, self._parameters
-        observable = partial(is_observable, contact, model.results[contact.pivots])
         reduced = ObservableWrench(
             model,
             self._mapper,
@@ -169,40 +166,39 @@ class WrenchTopics:
             parameters,
             plan.filters.parameters[BANDS],
             freedoms(np.array([sample[contact.jacobian] for sample in samples])),
+            self._clock,
         )
         self._wrenches[link] = reduced
         frame, token = self._prefix + link, plan.frames.tokens[link]
         kind, wrench = message_of('wrench', model.joints, model.joints, frame)
         square = templates.matrix(WRENCH_ROWS, WRENCH_ROWS)
-        gate = Gate(POSITIVE, model.results[contact.pivots]) if contact.joints >= 6 else NOT_IN_LOOP
-        self._add(kind, f'wrench/{token}', wrench, contact.wrench, observable, (gate,))
+        gate = Gate(POSITIVE, model.results[contact.pivots]) if contact.joints >= 6 else NEVER
+        self._add(kind, f'wrench/{token}', wrench, contact.wrench, gates=(gate,))
         reduced_wrench, validity = wrench.copy(), templates.matrix(VALIDITY_LABELS)
         reduced.write_into(validity.array(0), reduced_wrench.array(0), square.array(0))
-        self._add_computed(
+        self._add(
             Float64MultiArray,
             f'wrench_covariance/{token}',
             square,
-            lambda numbers: observable() and reduced.fill_covariance(numbers),
+            gates=(gate, Gate(CALL, reduced, observable_step.fill_covariance)),
+            fill=reduced.fill_covariance,
+            refresh=reduced.refresh,
         )
-        self.channels[-1].refresh = reduced.refresh
-        self._add_gates(gate, Gate(CALL, reduced, observable_step.fill_covariance))
-        self._add_computed(kind, f'reduced_wrench/{token}', reduced_wrench, reduced.fill_reduced)
-        self.channels[-1].refresh = reduced.refresh
-        self._add_gates(Gate(CALL, reduced, observable_step.fill_reduced))
-        self._add_computed(
+        self._add(
+            kind,
+            f'reduced_wrench/{token}',
+            reduced_wrench,
+            gates=(Gate(CALL, reduced, observable_step.fill_reduced),),
+            fill=reduced.fill_reduced,
+            refresh=reduced.refresh,
+        )
+        self._add_of_positions(
             Float64MultiArray,
             f'wrench_validity/{token}',
             validity,
-            reduced.fill_validity,
-            of_positions=True,
+            (Gate(CALL, reduced, observable_step.fill_validity),),
         )
         self.channels[-1].refresh = reduced.refresh
-        self.channels[-1].gates = (Gate(CALL, reduced, observable_step.fill_validity),)
-
-    def _add_gates(self, *gates: Gate) -> None:
-        """Add conditions to the last topic, whose numbers must be finite and settled."""
-        channel = self.channels[-1]
-        channel.gates = (*self._settled, *gates, Gate(FINITE, channel.arrays[0]))
 
     def _covariance(
         self, plan: WrenchPlan, number: int, before: TorqueCovariance | None = None
@@ -224,55 +220,51 @@ class WrenchTopics:
         kind: type,
         name: str,
         template: Template,
-        output: Formula,
-        is_valid: Callable[[], bool] = lambda: True,
+        output: Formula | None = None,
+        *,
         gates: Sequence[Gate] = (),
+        fill: Callable[[Array], bool] | None = None,
+        refresh: Callable[[], None] | None = None,
     ) -> None:
-        """Add a topic with the numbers of one output, published if finite and valid."""
+        """Add a topic that is published if the observer has settled and numbers are finite.
+
+        The numbers are those of an output of the kernel, or what the gates compute; `fill` computes
+        them in Python, and returns whether they may be published.
+        """
         publisher, numbers = self._publishers.get(kind, f'~/{name}'), template.array(0)
         is_finite = FiniteCheck(publisher.topic_name, numbers, self._mapper)
         self._checks.append(is_finite)
-        self.channels.append(
-            Channel(
-                publisher,
-                template,
-                {output: numbers},
-                name=name,
-                velocity=True,
-                effort=True,
-                is_valid=lambda: self._observer.is_settled and is_valid() and is_finite(),
-                gates=(*self._settled, *gates, Gate(FINITE, numbers)),
-            )
+        channel = Channel(
+            publisher,
+            template,
+            {} if output is None else {output: numbers},
+            name=name,
+            velocity=True,
+            effort=True,
+            is_valid=is_finite if fill is None else lambda: fill(numbers) and is_finite(),
+            gates=(*self._settled, *gates, Gate(FINITE, numbers)),
+            rank=0 if fill is None else 1,
         )
+        channel.refresh = refresh
+        self.channels.append(channel)
 
-    def _add_computed(
+    def _add_of_positions(
         self,
         kind: type,
         name: str,
         template: Template,
-        fill: Callable[[Array], bool],
-        of_positions: bool = False,
+        gates: Sequence[Gate] | None,
+        fill: Callable[[Array], bool] = lambda _: True,
     ) -> None:
-        """Add a topic whose numbers `fill` computes outside the kernel.
-
-        `fill` returns whether they may be published. With `of_positions` they require positions
-        only, otherwise also velocities, efforts and a settled observer.
-        """
+        """Add a topic that requires positions only; without gates, `fill` computes the numbers."""
         publisher, numbers = self._publishers.get(kind, f'~/{name}'), template.array(0)
-        is_finite = FiniteCheck(publisher.topic_name, numbers, self._mapper)
-        if of_positions:
-            channel = Channel(
-                publisher, template, name=name, is_valid=lambda: fill(numbers), rank=1
-            )
-        else:
-            self._checks.append(is_finite)
-            channel = Channel(
+        self.channels.append(
+            Channel(
                 publisher,
                 template,
                 name=name,
-                velocity=True,
-                effort=True,
-                is_valid=lambda: self._observer.is_settled and fill(numbers) and is_finite(),
+                is_valid=lambda: fill(numbers),
+                gates=gates,
                 rank=1,
             )
-        self.channels.append(channel)
+        )

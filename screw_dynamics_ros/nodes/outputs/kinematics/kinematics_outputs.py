@@ -148,8 +148,7 @@ class Kinematics:
         host.diagnostics.add(self._singularity_status, node)
 
     def plan(self, robot: Robot) -> KinematicsPlan:
-        """Choose the frames; compile what publishes the measures."""
-        singularity_measures.fill_measures()
+        """Choose the frames."""
         chosen, motors = Frames.choose(self._parameters['frames'], robot), actuated(robot)
         transforms = self._transforms.outputs(robot)
         links = {

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from screw_dynamics_ros.core.arms.inverse.manipulability import (
     dexterity,
     freedoms,
 )
-from screw_dynamics_ros.core.compile.typed.library import calls
 from screw_dynamics_ros.core.measurement.estimation.wrench_observability import WrenchObservability
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
@@ -29,14 +28,13 @@ from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.process.rate_limit import RateLimit
 from screw_dynamics_ros.ros.topics.channel import Channel
-from screw_dynamics_ros.ros.topics.channel_record import CALL, VALID, Gate
+from screw_dynamics_ros.ros.topics.channel_record import CALL, Gate
 
 from . import singularity_step as step
 
 RANDOM_SAMPLES = 3  # random configurations; at least one is regular
 MAX_CONDITION = 1e12  # of the mass matrix as joint metric
 
-NO_LOOP = np.zeros(1, dtype=np.int64)
 METRICS = ('identity', 'inertia')
 
 TABLE = (
@@ -70,12 +68,6 @@ TABLE = (
 )
 
 
-@cache
-def fill_measures() -> Any:
-    """Return `singularity_step.fill_measures`, compiled if possible."""
-    return calls(step.fill_measures)[0]
-
-
 class LinkMeasures(step.LinkState):
     """The measures of one link in the current state, at most at a rate.
 
@@ -98,15 +90,10 @@ class LinkMeasures(step.LinkState):
         self.decomposition, self.freedoms = WrenchObservability(joints), freedoms
         self.jacobian, self.metric, self.numbers = jacobian, metric, numbers
         self.scaled = np.zeros((6 + joints) * joints)
-        self._fill = fill_measures()
 
     def set_length(self, length: float) -> None:
         """Set the characteristic length [m]."""
         self.decomposition.characteristic_length = length
-
-    def fill(self) -> bool:
-        """Set the measures; return False without a change if one cannot be published."""
-        return bool(self._fill(self, NO_LOOP) == VALID)
 
 
 class Singularities:
@@ -171,7 +158,6 @@ class Singularities:
             is_held=True,
             follows_states=False,
         )
-        channel.is_valid = lambda: bool(channel.limit()) and measures.fill()
         self._topics[link] = measures, channel
         self.use_parameters()
         return channel
@@ -180,7 +166,7 @@ class Singularities:
         """Apply changed parameters."""
         for measures, channel in self._topics.values():
             measures.set_length(self._parameters['characteristic_length'])
-            channel.limit = RateLimit(self._parameters['singularity_rate'])
+            channel.rate = RateLimit(self._parameters['singularity_rate'])
 
     def _measure(self, link: str, results: dict[Output | Formula, Array]) -> Dexterity:
         metric = None if self._inertia is None else results[self._inertia]

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The time steps of an observer: their lengths, and restarts."""
+"""The clock of a sequence of samples, and the time steps of an observer."""
 
 from __future__ import annotations
 
@@ -13,55 +13,59 @@ from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
 
 SETTLING_TIME_CONSTANTS = 5.0  # time constants after which 99.3 % of a torque are estimated
+UNLIMITED = 2**62  # [ns]
 
 
-class StepLengths(Record):
-    """Times between samples, from their stamps.
+class StateClock(Record):
+    """Time between samples, from their stamps.
 
     Attributes
     ----------
     stamp : int
         Of the last sample [ns].
-    has_stamp : bool
+    is_running : bool
         Whether there is one.
-    longest : float
-        A longer step [s] causes a restart.
+    timeout : int
+        A longer step [ns] is a pause.
+    elapsed : int
+        Time since the previous sample [ns]; 0 at the first one, after a pause, and if stamps do not
+        increase.
     """
 
     stamp: int
-    has_stamp: bool
-    longest: float
+    is_running: bool
+    timeout: int
+    elapsed: int
 
     def __init__(self) -> None:
-        self.longest = math.inf
+        self.timeout = UNLIMITED
 
     def restart(self) -> None:
         """Restart with the next sample."""
-        self.has_stamp = False
+        self.is_running = False
 
-    def take(self, stamp: int, restarted: bool = False) -> int:
-        """Return the time since the previous sample [ns], 0 at a start.
+    def advance(self, stamp: int, restarted: bool = False) -> int:
+        """Advance to a sample; return the time since the previous one [ns].
 
         Parameters
         ----------
         stamp : int
-            Stamp of the sample [ns]. A stamp that does not increase causes a restart.
+            [ns].
         restarted : bool
             Whether the sample is the first after a pause.
         """
-        return step_length(self, stamp, restarted)
+        return advance_clock(self, stamp, restarted)
 
 
 @typed
-def step_length(lengths: StepLengths, stamp: int, restarted: bool) -> int:
-    """Return the result of `StepLengths.take`."""
-    elapsed = stamp - lengths.stamp
-    is_start = not lengths.has_stamp or restarted
-    lengths.stamp = stamp
-    lengths.has_stamp = True
-    if is_start or not 0.0 < float(elapsed) * 1e-9 <= lengths.longest:
-        return 0
-    return elapsed
+def advance_clock(clock: StateClock, stamp: int, restarted: bool) -> int:
+    """See `StateClock.advance`."""
+    elapsed = stamp - clock.stamp
+    follows = clock.is_running and not restarted and 0 < elapsed <= clock.timeout
+    clock.elapsed = elapsed if follows else 0
+    clock.stamp = stamp
+    clock.is_running = True
+    return clock.elapsed
 
 
 @typed
@@ -88,22 +92,21 @@ class ObserverSteps(Record):
         step. In the first step they are 1, 0, 0 and 1.
     time_constants : (n,) array
         T [s], greater than 0; can be changed at any time.
-    lengths : StepLengths
-        Determines where it restarts.
+    is_running : bool
+        Whether the next state continues.
     age : int
         The time since the last start [ns].
     starts : int
         Number of starts of the observer.
     """
 
-    lengths: StepLengths
+    is_running: bool
     age: int
     starts: int
     numbers: Floats
     time_constants: Floats
 
     def __init__(self, n: int) -> None:
-        self.lengths = StepLengths()
         self.numbers, self.time_constants = np.zeros(n + 3), np.full(n, 0.02)
         self.restart()
 
@@ -111,17 +114,12 @@ class ObserverSteps(Record):
         """Restart with the next state."""
         restart_steps(self)
 
-    def advance(self, stamp: int, restarted: bool = False) -> bool:
+    def advance(self, elapsed: int) -> bool:
         """Advance to a state; return whether it is the first one.
 
-        Parameters
-        ----------
-        stamp : int
-            Stamp of the state [ns]. A stamp that does not increase causes a restart.
-        restarted : bool
-            Whether the state is the first after a pause.
+        `elapsed` is the time since the last state [ns], 0 for the first one; see `StateClock`.
         """
-        return advance_steps(self, stamp, restarted)
+        return advance_steps(self, elapsed)
 
     @property
     def settled(self) -> bool:
@@ -137,16 +135,17 @@ class ObserverSteps(Record):
 @typed
 def restart_steps(steps: ObserverSteps) -> None:
     """Restart with the next state."""
-    steps.lengths.has_stamp = False
+    steps.is_running = False
     steps.age = 0
     set_numbers_of_start(steps)
 
 
 @typed
-def advance_steps(steps: ObserverSteps, stamp: int, restarted: bool) -> bool:
+def advance_steps(steps: ObserverSteps, elapsed: int) -> bool:
     """Return the result of `ObserverSteps.advance`."""
-    elapsed = step_length(steps.lengths, stamp, restarted)
-    if elapsed == 0:
+    is_start = elapsed == 0 or not steps.is_running
+    steps.is_running = True
+    if is_start:
         steps.age = 0
         steps.starts += 1
         set_numbers_of_start(steps)
