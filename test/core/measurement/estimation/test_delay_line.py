@@ -14,6 +14,7 @@ from screw_dynamics_ros.core.measurement.estimation.delay_line import (
     StackDelay,
     delayed,
 )
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import StateClock
 from support.paths import URDF
 from support.simulated_recording import computed, some_motion
 
@@ -33,11 +34,12 @@ def sequence(seed=0, count=400):
 def test_line_and_stack_interpolate_linearly(delay):
     """Sample by sample, and in blocks of any size; nothing before the past is long enough."""
     t, begins, x = sequence()
-    line, found = DelayLine(3), []
+    line, found, clock = DelayLine(3), [], StateClock()
     line.delay = delay
     line.restart()
     for stamp, begin, now in zip(t.tolist(), begins, x):
-        line.advance(stamp, bool(begin))
+        clock.advance(stamp, bool(begin))
+        line.advance(clock)
         found.append(delayed(line.numbers, now) if line.is_ready else np.full(3, np.nan))
         line.keep(now)
     expected = np.full_like(x, np.nan)
@@ -56,11 +58,12 @@ def test_line_and_stack_interpolate_linearly(delay):
 
 
 def test_numbers_that_are_not_finite_interrupt_the_past():
-    line = DelayLine(1)
+    line, clock = DelayLine(1), StateClock()
     line.delay = 10 * MS
     ready = []
     for k in range(9):
-        line.advance(5 * MS * k)
+        clock.advance(5 * MS * k)
+        line.advance(clock)
         ready.append(line.is_ready)
         line.keep(np.array([np.nan if k == 4 else 1.0]))
     assert ready == [False, False, True, True, True, False, False, True, True]
@@ -82,10 +85,11 @@ def test_one_number_that_is_not_finite_interrupts_all_quantities(wrong):
         if not lost[k] and t[first] <= at:
             near = slice(first, k + 1)
             expected[k] = [np.interp(at - t[0], t[near] - t[0], x[near, i]) for i in range(3)]
-    line, found = DelayLine(3), []
+    line, found, clock = DelayLine(3), [], StateClock()
     line.delay = delay
     for stamp, now in zip(t.tolist(), x):
-        line.advance(stamp)
+        clock.advance(stamp)
+        line.advance(clock)
         is_given = line.is_ready and np.isfinite(now).all()
         found.append(delayed(line.numbers, now) if is_given else np.full(3, np.nan))
         line.keep(now)
@@ -98,10 +102,11 @@ def test_one_number_that_is_not_finite_interrupts_all_quantities(wrong):
 
 
 def test_a_line_without_delay_passes_the_present():
-    line = DelayLine(2)
+    line, clock = DelayLine(2), StateClock()
     assert line.is_ready
     for stamp in (5, 3, 9):
-        line.advance(stamp)
+        clock.advance(stamp)
+        line.advance(clock)
         line.keep(np.full(2, np.nan))
         assert line.is_ready
         assert line.numbers.tolist() == [0.0, 0.0, 1.0]
@@ -111,13 +116,14 @@ def test_a_line_without_delay_passes_the_present():
 
 
 def test_a_line_restarts_after_the_longest_step_and_on_request():
-    line = DelayLine(1)
-    line.delay, line.lengths.longest = 10 * MS, 0.1
+    line, clock = DelayLine(1), StateClock()
+    line.delay, clock.timeout = 10 * MS, 100 * MS
 
     def ready(*stamps, restarted=False):
         found = []
         for stamp in stamps:
-            line.advance(stamp * MS, restarted)
+            clock.advance(stamp * MS, restarted)
+            line.advance(clock)
             found.append(line.is_ready)
             line.keep(np.ones(1))
         return found
@@ -131,7 +137,8 @@ def test_a_line_restarts_after_the_longest_step_and_on_request():
     assert line.numbers.tolist() == [0.0, 1.0]
     assert ready(255, 264, 265) == [False, False, True]
     line.restart()
-    line.advance(300 * MS)
+    clock.advance(300 * MS)
+    line.advance(clock)
     assert line.numbers.tolist() == [0.0, 1.0]  # the present, until there is a past
 
 

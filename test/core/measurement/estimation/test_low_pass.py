@@ -15,6 +15,7 @@ from screw_dynamics_ros.core.measurement.estimation.low_pass import (
     low_pass_step,
     weights,
 )
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import StateClock
 
 
 def test_irregular_steps_against_integration_of_the_differential_equation():
@@ -71,38 +72,38 @@ def test_half_the_power_passes_at_the_cutoff():
 
 def test_starts():
     """What comes first, after a gap, and where stamps do not advance passes as it is."""
-    steps = LowPassSteps()
+    steps, clock = LowPassSteps(), StateClock()
     steps.set_cutoff(5.0)
-    steps.lengths.longest = 0.5
-    assert steps.advance(10**9)
+    clock.timeout = 500_000_000
+    assert steps.advance(clock.advance(10**9))
     assert steps.weights.tolist() == list(PASS_WEIGHTS)
-    assert not steps.advance(10**9 + 2_000_000)
+    assert not steps.advance(clock.advance(10**9 + 2_000_000))
     assert steps.weights.tolist() == weights(5.0, 0.002).tolist()
     for stamp in (10**9 + 2_000_000, 10**8, 10**9):  # again, back, and after a gap
-        assert steps.advance(stamp)
-    assert not steps.advance(10**9 + 1)
-    assert steps.advance(10**9 + 2, restarted=True)
+        assert steps.advance(clock.advance(stamp))
+    assert not steps.advance(clock.advance(10**9 + 1))
+    assert steps.advance(clock.advance(10**9 + 2, restarted=True))
     steps.restart()
-    assert steps.advance(10**9 + 3)
-    assert not steps.advance(10**9 + 4)
+    assert steps.advance(clock.advance(10**9 + 3))
+    assert not steps.advance(clock.advance(10**9 + 4))
     steps.set_cutoff(6.0)  # goes on
-    assert not steps.advance(10**9 + 5)
+    assert not steps.advance(clock.advance(10**9 + 5))
     steps.set_cutoff(0.0)
     assert steps.weights.tolist() == list(PASS_WEIGHTS)
-    assert steps.advance(10**9 + 6)
+    assert steps.advance(clock.advance(10**9 + 6))
     steps.set_cutoff(5.0)  # restarts
-    assert steps.advance(10**9 + 7)
-    assert not steps.advance(10**9 + 8)
+    assert steps.advance(clock.advance(10**9 + 7))
+    assert not steps.advance(clock.advance(10**9 + 8))
 
 
 def test_the_array_of_weights_may_be_given():
     given = np.zeros(3)
-    steps = LowPassSteps(given)
+    steps, clock = LowPassSteps(given), StateClock()
     assert steps.weights is given
     assert given.tolist() == [0.0, 0.0, 1.0] == list(PASS_WEIGHTS)
     steps.set_cutoff(2.0)
-    steps.advance(0)
-    assert not steps.advance(10**8)
+    steps.advance(clock.advance(0))
+    assert not steps.advance(clock.advance(10**8))
     e = np.exp(-0.4 * np.pi)  # by integration over a linear input
     w1 = 1.0 - (1.0 - e) / (0.4 * np.pi)
     np.testing.assert_allclose(given, [e, 1.0 - e - w1, w1])

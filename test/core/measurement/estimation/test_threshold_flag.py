@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from screw_dynamics_ros.core import ArgumentError
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import StateClock
 from screw_dynamics_ros.core.measurement.estimation.threshold_flag import ThresholdFlag
 
 UPPER, LOWER = np.array([2.0, 5.0, math.inf]), np.array([1.0, 4.0, math.inf])
@@ -48,7 +49,8 @@ steps = st.tuples(
 @settings(max_examples=50, deadline=None, derandomize=True, database=None)
 def test_random_sequences(sequence, rise, fall):
     flag, expected, stamp, samples = ThresholdFlag(UPPER, LOWER, rise, fall), False, 10**9, []
-    flag.lengths.longest = LONGEST
+    clock = StateClock()
+    clock.timeout = round(1e9 * LONGEST)
     for step, x, restarted in sequence:
         stamp += step
         samples.append((stamp, np.array(x), restarted))
@@ -56,15 +58,15 @@ def test_random_sequences(sequence, rise, fall):
             expected = True
         elif stretch(samples, lambda x: bool((np.abs(x) < LOWER).all()), fall):
             expected = False
-        assert flag.take(stamp, samples[-1][1], restarted) == expected
+        assert flag.take(samples[-1][1], clock.advance(stamp, restarted)) == expected
 
 
 def test_the_cause_is_the_signal_that_was_above_long_enough():
     flag = ThresholdFlag(UPPER, LOWER, 0.002, 0.0)
-    for k, x in enumerate([(0.0, 6.0), (3.0, 6.0), (3.0, 6.0)]):
-        raised = flag.take(k * 1_000_000, np.array([*x, 0.0]))
+    for x in [(0.0, 6.0), (3.0, 6.0), (3.0, 6.0)]:
+        raised = flag.take(np.array([*x, 0.0]), 1_000_000)
     assert raised
-    flag.take(3_000_000, np.array([0.0, 9.0, 0.0]))
+    flag.take(np.array([0.0, 9.0, 0.0]), 1_000_000)
     flag.set_thresholds(UPPER + 2.0, LOWER)
     assert (flag.cause, flag.cause_signal, flag.cause_limit) == (1, 6.0, 5.0)
     flag.reset()
@@ -74,7 +76,7 @@ def test_the_cause_is_the_signal_that_was_above_long_enough():
 
 def test_no_signals_never_raise_a_flag():
     flag = ThresholdFlag(np.zeros(0), np.zeros(0), 0.0, 0.0)
-    assert not any(flag.take(stamp, np.zeros(0)) for stamp in (1, 2, 3))
+    assert not any(flag.take(np.zeros(0), elapsed) for elapsed in (0, 1, 1))
 
 
 @pytest.mark.parametrize(('upper', 'lower'), [(2.0, 2.0), (2.0, 3.0), (2.0, -1.0), (2.0, math.nan)])
@@ -88,12 +90,14 @@ def test_thresholds_that_never_lower_or_raise_are_refused(upper, lower):
 @pytest.mark.parametrize(('gap', 'restarted'), [(20_000_001, False), (-1, False), (1_000, True)])
 def test_gaps_interrupt_what_is_measured_and_keep_the_flag(gap, restarted):
     flag = ThresholdFlag(UPPER, LOWER, 0.002, 0.002)
-    flag.lengths.longest = LONGEST
+    clock = StateClock()
+    clock.timeout = round(1e9 * LONGEST)
     stamp = 10**9
     for x, before, after in (([3.0, 0, 0], False, True), ([0.0, 0, 0], True, False)):
         steps = [1_000_000, 1_000_000, gap, 1_000_000, 1_000_000]
         found = []
         for k, step in enumerate(steps):
             stamp += step
-            found.append(flag.take(stamp, np.array(x), k == 0 or (k == 2 and restarted)))
+            elapsed = clock.advance(stamp, k == 0 or (k == 2 and restarted))
+            found.append(flag.take(np.array(x), elapsed))
         assert found == [before] * 4 + [after]

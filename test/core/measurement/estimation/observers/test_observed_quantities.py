@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.quantities import 
     quantities,
     static_torque,
 )
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps, StateClock
 from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.core.robot.actuated_robot import REST
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
@@ -169,8 +169,9 @@ def test_formulas_of_an_observer_are_its_functions(robot, name):
     assert (made.covariance is not None) == observer.estimates_covariance
     assert made.inertia is (sources['moved_mass'] if observer.passes_velocity_noise else None)
     steps = ObserverSteps(n)
-    steps.advance(0)
-    steps.advance(10**7)
+    clock = StateClock()
+    steps.advance(clock.advance(0))
+    steps.advance(clock.advance(10**7))
     state, values = (
         rng.uniform(0.0, 0.1, made.size),
         rng.uniform(1.0, 2.0, max(n * len(observer.parameters), 1)),

@@ -9,7 +9,7 @@ import pytest
 from screw_dynamics_ros.core.measurement.estimation.noise_propagation import stationary
 from screw_dynamics_ros.core.measurement.estimation.observers.observer import QUANTITIES
 from screw_dynamics_ros.core.measurement.estimation.observers.quantities import SIGNS
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps, StateClock
 from screw_dynamics_ros.core.measurement.estimation.observers.table import (
     OBSERVERS,
     covariance,
@@ -31,11 +31,12 @@ PARAMETERS = {
 def response(name, inputs, time_constant=0.01, h=H, mass=MASS):
     """Return the torques of one joint for a sequence of inputs, {quantity: (N,) array}."""
     observer, steps = OBSERVERS[name], ObserverSteps(1)
+    clock = StateClock()
     steps.time_constants[:] = time_constant
     state, found = np.zeros(observer.state_size(1)), []
     parameters = np.array([PARAMETERS[each] for each in observer.parameters] or [0.0])
     for k in range(len(next(iter(inputs.values())))):
-        steps.advance(round(k * h * 1e9))
+        steps.advance(clock.advance(round(k * h * 1e9)))
         given = {q: np.array([x[k]]) for q, x in inputs.items()}
         given['moved_mass'] = np.array([[mass]])
         if len(state):
@@ -109,13 +110,14 @@ def test_a_constant_push_is_found_after_settling(name):
     """At rest; from the first settled sample on within 1 %, with stated and with actual times."""
     T, push = 0.01, 3.0
     observer, steps = OBSERVERS[name], ObserverSteps(1)
+    clock = StateClock()
     steps.time_constants[:] = T
     found = response(name, of_efforts(np.full(120, -push)), T)
     at = observer.settling_time(T)
     assert at == (round(5e9 * T) if name in FIRST_ORDER else {'sliding': 1}.get(name, 0))
     assert observer.settling_time(10.0) == (50 * 10**9 if name in FIRST_ORDER else at)  # ns
     for k in range(60):
-        steps.advance(round(k * H * 1e9))
+        steps.advance(clock.advance(round(k * H * 1e9)))
         is_settled = name == 'static' or k * H * 1e9 >= at
         assert observer.is_settled(steps, True) == is_settled
         assert observer.is_settled(steps, False) == (

@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.kalman import (
     kalman_size,
     kalman_step,
 )
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps, StateClock
 from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.simulation import SimulatedRobot
 from support.models import random_description
@@ -90,9 +90,10 @@ def test_the_momentum_observer_is_a_filter_of_first_order(arm, motion):
     """A constant torque is followed as 1 - e^(-t / T), whatever the steps, within five T to 1 %."""
     t, q, v, pushed = motion
     steps, state = ObserverSteps(2), np.zeros(6)
+    clock = StateClock()
     steps.time_constants[:] = T
     for k, now in enumerate(t):
-        steps.advance(round(now * 1e9))
+        steps.advance(clock.advance(round(now * 1e9)))
         decay, rate = steps.numbers[:2], steps.numbers[2:3]
         state = momentum_step(state, *known(arm, now, q[k], v[k]), decay, rate)
         share = 1.0 - np.exp(-(now - t[0]) / T)
@@ -108,9 +109,10 @@ def test_the_momentum_observer_of_a_moving_arm_of_seven_joints():
     tau = robot.gravity_torques(q0) + np.array([2.0, -3.0, 1.0, 4.0, 0.5, -0.5, 0.2, 0.0])
     pushed = np.array([1.5, -2.0, 0.7, 1.0, -0.3, 0.4, 0.1, 0.0])
     steps, state, t = ObserverSteps(8), np.zeros(24), 0
+    clock = StateClock()
     steps.time_constants[:] = 0.02
     while not steps.settled:
-        steps.advance(t)
+        steps.advance(clock.advance(t))
         p, rates = robot.momenta_and_rates(simulated.q, simulated.v)
         known_torques = tau + rates - robot.friction_torques(simulated.v)
         state = momentum_step(state, p, known_torques, steps.numbers[:8], steps.numbers[8:9])
@@ -130,9 +132,10 @@ def test_at_rest_there_is_no_bias(arm):
     tau = arm.gravity_torques(q) - pushed
     p, rates = arm.momenta_and_rates(q, rest)
     steps, state = ObserverSteps(2), np.zeros(6)
+    clock = StateClock()
     steps.time_constants[:] = T
     for k in range(2000):
-        steps.advance(k * 1_000_000)
+        steps.advance(clock.advance(k * 1_000_000))
         state = momentum_step(state, p, rates + tau, steps.numbers[:2], steps.numbers[2:3])
     np.testing.assert_allclose(state[4:], pushed, atol=1e-12)
 
@@ -141,9 +144,10 @@ def test_filtered_inverse_dynamics(arm, motion):
     """The torque of a push within its time constant, to the change of M in it."""
     t, q, v, pushed = motion
     steps, state = ObserverSteps(2), np.zeros(8)
+    clock = StateClock()
     steps.time_constants[:] = 0.005
     for k, now in enumerate(t):
-        steps.advance(round(now * 1e9))
+        steps.advance(clock.advance(round(now * 1e9)))
         rest = arm.coriolis_torques(q[k], v[k]) + arm.gravity_torques(q[k]) - torques(now)
         state = filtered_step(state, v[k], rest, steps.numbers[:2], steps.numbers[2:3])
         if steps.settled:
@@ -210,8 +214,9 @@ def test_kalman_filter_and_its_covariance(arm, motion):
     squares = []
     for _ in range(12):
         steps, state = ObserverSteps(n), np.zeros(kalman_size(n))
+        clock = StateClock()
         for k, now in enumerate(t[:250]):
-            steps.advance(round(now * 1e9))
+            steps.advance(clock.advance(round(now * 1e9)))
             seen = v[k] + noise.velocity * rng.normal(size=n)
             p, rates = known(arm, now, q[k], seen)
             rates = rates + noise.torque * rng.normal(size=n)
@@ -228,8 +233,9 @@ def test_kalman_filter_without_noise_has_no_bias(arm, motion):
     t, q, v, pushed = motion
     noise = Noise(*(np.full(2, each) for each in (1e-6, 1e-6, 10.0, 10.0)))
     steps, state = ObserverSteps(2), np.zeros(kalman_size(2))
+    clock = StateClock()
     for k, now in enumerate(t):
-        steps.advance(round(now * 1e9))
+        steps.advance(clock.advance(round(now * 1e9)))
         p, rates = known(arm, now, q[k], v[k])
         M = arm.mass_matrix(q[k])
         state = kalman_step(state, p, rates, M, noise, steps.numbers[3:4], steps.numbers[4:])
@@ -239,40 +245,42 @@ def test_kalman_filter_without_noise_has_no_bias(arm, motion):
 def test_steps_start_anew():
     """At first, after pauses, and where stamps do not advance; settled after five constants."""
     steps = ObserverSteps(1)
-    steps.time_constants[:], steps.lengths.longest = 0.01, 0.5
-    assert steps.advance(10**9)
+    clock = StateClock()
+    steps.time_constants[:], clock.timeout = 0.01, 500_000_000
+    assert steps.advance(clock.advance(10**9))
     assert steps.numbers.tolist() == [1.0, 0.0, 0.0, 1.0]
-    assert not steps.advance(10**9 + 20_000_000)
+    assert not steps.advance(clock.advance(10**9 + 20_000_000))
     np.testing.assert_allclose(steps.numbers, [np.exp(-2.0), 50.0, 0.02, 0.0])
     assert not steps.settled
-    assert not steps.advance(10**9 + 49_999_999)
+    assert not steps.advance(clock.advance(10**9 + 49_999_999))
     assert not steps.settled
-    assert not steps.advance(10**9 + 50_000_000)
+    assert not steps.advance(clock.advance(10**9 + 50_000_000))
     assert steps.settled
     assert steps.age == 50_000_000
     for stamp, restarted in ((10**9 + 50_000_000, False), (10**9, False), (3 * 10**9, False)):
-        assert steps.advance(stamp, restarted)
+        assert steps.advance(clock.advance(stamp, restarted))
         assert not steps.settled
         assert steps.age == 0
-    assert not steps.advance(3 * 10**9 + 500_000_000)  # no longer than the longest
+    assert not steps.advance(clock.advance(3 * 10**9 + 500_000_000))  # no longer than the longest
     assert steps.age == 500_000_000
-    assert steps.advance(3 * 10**9 + 501_000_000, True)
+    assert steps.advance(clock.advance(3 * 10**9 + 501_000_000, True))
     steps.restart()
     assert steps.age == 0
     assert steps.numbers.tolist() == [1.0, 0.0, 0.0, 1.0]
-    assert steps.advance(3 * 10**9 + 502_000_000)
+    assert steps.advance(clock.advance(3 * 10**9 + 502_000_000))
     assert steps.starts == 6
 
 
 def test_the_slowest_torque_determines_settling():
     steps = ObserverSteps(3)
+    clock = StateClock()
     assert steps.longest_time_constant == 0.02
     steps.time_constants[:] = 0.01, 0.04, 0.02
     assert steps.longest_time_constant == 0.04
-    steps.advance(0)
-    steps.advance(199_999_999)
+    steps.advance(clock.advance(0))
+    steps.advance(clock.advance(199_999_999))
     assert not steps.settled
-    steps.advance(200_000_000)
+    steps.advance(clock.advance(200_000_000))
     assert steps.settled
     np.testing.assert_allclose(steps.numbers[:3], np.exp(-1e-9 / steps.time_constants))
     assert ObserverSteps(0).longest_time_constant == 0.0

@@ -17,7 +17,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.sliding_mode impor
     SlidingMode,
     sliding_step,
 )
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps, StateClock
 from support.paths import URDF
 
 T = 0.02  # time constant of the momentum observer [s]
@@ -49,10 +49,11 @@ def test_a_ramp_on_a_moving_arm_is_followed_without_lag():
     times = np.cumsum(np.random.default_rng(3).uniform(0.0005, 0.002, 250))
     y = solve_ivp(f, (0.0, times[-1]), [0.3, 0.5, 0.0, 0.0], t_eval=times, rtol=1e-10, atol=1e-10).y
     steps, state, linear = ObserverSteps(2), start(2), np.zeros(6)
+    clock = StateClock()
     steps.time_constants[:] = T
     for k, t in enumerate(times):
         q, v = y[:2, k], y[2:, k]
-        steps.advance(round(t * 1e9))
+        steps.advance(clock.advance(round(t * 1e9)))
         p, rates = arm.momenta_and_rates(q, v)
         known = rates + motor(t)
         state = advanced(state, steps, p, known, arm.mass_matrix(q), 1000.0)
@@ -71,9 +72,10 @@ def test_a_step_is_reached_in_finite_time_and_nothing_chatters(seed):
     rng = np.random.default_rng(seed)
     gain, h, torque = 10.0 ** rng.uniform(2.0, 4.0), rng.uniform(5e-4, 4e-3), rng.uniform(1.0, 9.0)
     steps, state, p, found = ObserverSteps(1), start(1), np.zeros(1), []
+    clock = StateClock()
     push = rng.normal(size=1)  # from the start
     for k in range(400):
-        steps.advance(round(k * h * 1e9))
+        steps.advance(clock.advance(round(k * h * 1e9)))
         p = p + (steps.numbers[2] * (push + torque * (k > 100)) if k else 0.0)
         state = advanced(state, steps, p, np.zeros(1), np.eye(1), gain)
         found.append(state[3])
@@ -89,11 +91,12 @@ def test_random_samples_stay_finite():
     rng, n = np.random.default_rng(0), 3
     for _ in range(20):
         steps, state, stamp = ObserverSteps(n), start(n), 0
+        clock = StateClock()
         gain, scale = 10.0 ** rng.uniform(-3.0, 6.0), 10.0 ** rng.uniform(-6.0, 6.0)
         A = rng.normal(size=(n, n))
         for _ in range(60):
             stamp += int(10.0 ** rng.uniform(3.0, 8.6))
-            steps.advance(stamp)
+            steps.advance(clock.advance(stamp))
             p, known = scale * rng.normal(size=(2, n))
             state = advanced(state, steps, p, known, A @ A.T, gain, 1e-3, 0.0)
         assert np.isfinite(state).all()
@@ -113,8 +116,9 @@ def test_the_covariance_is_that_of_samples(gain, h, velocity, effort):
     """Standard deviations within 30 %, correlations within 0.2; far less than of differences."""
     rng, M = np.random.default_rng(7), np.array([[1.5, 0.4], [0.4, 0.3]])
     steps, state, found, claimed = ObserverSteps(2), start(2), [], []
+    clock = StateClock()
     for k in range(3000):
-        steps.advance(round(k * h * 1e9))
+        steps.advance(clock.advance(round(k * h * 1e9)))
         p = M @ (velocity * rng.normal(size=2))
         state = advanced(state, steps, p, effort * rng.normal(size=2), M, gain, velocity, effort)
         if k > 1000:

@@ -13,7 +13,7 @@ import pytest
 from screw_dynamics_ros.core import AnnotationSettings, Robot, annotate_arrays
 from screw_dynamics_ros.core.measurement.estimation.observers.observer import QUANTITIES, Observer
 from screw_dynamics_ros.core.measurement.estimation.observers.parameters import ObserverParameters
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps, StateClock
 from screw_dynamics_ros.core.measurement.estimation.observers.table import (
     OBSERVERS,
     descriptions,
@@ -38,11 +38,12 @@ def test_each_declares_what_it_reads(name):
 @pytest.mark.parametrize('name', [name for name, each in OBSERVERS.items() if each.state_size(1)])
 def test_states_keep_their_size_and_torques_settle(name):
     n, observer, steps = 3, OBSERVERS[name], ObserverSteps(3)
+    clock = StateClock()
     state = np.zeros(observer.state_size(n))
     given = {q: np.eye(n) if q == 'moved_mass' else np.ones(n) for q in QUANTITIES}
     values = np.ones(n * len(observer.parameters))
     for stamp in (0, 10**8, 2 * 10**8):
-        steps.advance(stamp)
+        steps.advance(clock.advance(stamp))
         sample = *(given[each] for each in observer.reads), values, steps.numbers
         state = next_state(state, *sample, name)
         assert state.shape == (observer.state_size(n),)
