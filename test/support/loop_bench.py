@@ -16,6 +16,7 @@ from screw_dynamics_ros.core.compile.typed.records import Opaque
 from screw_dynamics_ros.nodes.hosting.compiled_loop import CompiledLoop
 from screw_dynamics_ros.ros.data_path import loop, rcl
 from screw_dynamics_ros.ros.data_path.records import MessageBuffer
+from screw_dynamics_ros.ros.process.python_function import PythonFunction
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import Bench
 
@@ -27,6 +28,7 @@ OUTCOMES = {
     loop.HAND_OVER: 'handed over',
     loop.TOO_LATE: 'late',
     loop.NOT_FINITE: 'not finite',
+    loop.ABANDONED: 'abandoned',
 }
 
 
@@ -99,12 +101,20 @@ class LoopBench(Bench):
     Attributes
     ----------
     outcomes : list of str
-        What the loop has returned for each message, see `OUTCOMES`.
+        What the loop has returned for each message, see `OUTCOMES`; 'with python' if it has
+        called functions of Python.
     """
 
-    def __init__(self, *arguments, **parameters):
-        super().__init__(*arguments, **{'backend': 'native', **parameters})
-        self.outcomes = []
+    def __init__(self, monkeypatch, *arguments, **parameters):
+        super().__init__(monkeypatch, *arguments, **{'backend': 'native', **parameters})
+        self.outcomes, self._calls = [], 0
+        call = PythonFunction.__call__
+
+        def counted(function, *addresses):
+            self._calls += 1
+            return call(function, *addresses)
+
+        monkeypatch.setattr(PythonFunction, '__call__', counted)
         self._taken = TestedSubscription()
         self._rcl = TestedRcl(self)
         self.host.states.use_functions(self._rcl, self._taken)
@@ -128,8 +138,10 @@ class LoopBench(Bench):
         with STATE_LOCK:
             self._taken.put(data, info)
         STATE_LOCK.acquire()
+        self._calls = 0
         outcome = self._rcl.process(self.host.states.tables.loop)
-        self.outcomes.append(OUTCOMES[outcome])
+        is_native = outcome != loop.DONE or not self._calls
+        self.outcomes.append(OUTCOMES[outcome] if is_native else 'with python')
         if outcome != loop.DONE:
             self.loop.finish(outcome)
         self.loop.arm()

@@ -46,7 +46,7 @@ from .output_group import Stage, Step
 if TYPE_CHECKING:
     from .state_pipeline import StatePipeline
 
-NOBODY = bytes(ID_SIZE)  # the identifier of an unknown publisher
+NOBODY = b'\xff' * ID_SIZE  # not the identifier of a publisher
 HISTORY_SIZE = 1024  # states between two calls of Python
 
 

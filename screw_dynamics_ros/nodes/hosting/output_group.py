@@ -14,6 +14,7 @@ from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.data_path.records import STEP_FAILED
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
@@ -65,9 +66,9 @@ class Step:
     otherwise: PythonFunction | None = None
 
 
-def python_step(name: str, function: Callable[[], None]) -> Step:
+def python_step(name: str, function: Callable[[], None], failed: int = STEP_FAILED) -> Step:
     """Return a step that Python takes; errors are reported with its name."""
-    return Step(PythonFunction(name, function), lambda: NO_RECORD)
+    return Step(PythonFunction(name, function, failed), lambda: NO_RECORD)
 
 
 def always() -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 from rclpy.node import Node
 
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import StateClock
-from screw_dynamics_ros.ros.data_path.loop import NOT_FINITE, TOO_LATE
+from screw_dynamics_ros.ros.data_path.loop import ABANDONED, NOT_FINITE, TOO_LATE
 from screw_dynamics_ros.ros.data_path.rcl import LoopSubscription, PlainFunctions, Rcl
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
@@ -278,12 +278,14 @@ class StatePipeline(StateInput):
         self.observe_history()
 
     def finish(self, outcome: int) -> None:
-        """Count a state that has no results."""
+        """Note why a state has no results."""
         loop = self.tables.loop
         if outcome == TOO_LATE:
             self.load.was_late(loop.start, loop.start - (loop.arrival - loop.delay))
         elif outcome == NOT_FINITE:
             self.load.overflowed(time.monotonic())
+        elif outcome == ABANDONED and self.mapper is not None:
+            self.mapper.reset()
 
     def observe_history(self) -> None:
         """Pass the states that have been processed since the last call to their observers."""

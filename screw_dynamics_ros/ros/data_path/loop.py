@@ -41,6 +41,7 @@ from ..topics.taken_message import ID_PLACE
 from ..topics.transport import delay_of, gap_before
 from .records import (
     DECLINED,
+    STEP_FAILED,
     Copy,
     LoopRecord,
     LoopStep,
@@ -64,6 +65,7 @@ HAND_OVER = 3  # Python processes the message; nothing has been done with it
 TOO_LATE = 5  # the state is later than max_delay: it is accepted, there are no outputs
 NOT_FINITE = 6  # results of the model are not finite: the state is accepted, there are no outputs
 RECEIVED = 7  # the message has set the state
+ABANDONED = 8  # a step has failed, and has been reported: there are no outputs
 
 
 def read_time(clock: int, words: Any) -> int:
@@ -206,12 +208,14 @@ def answer(loop: LoopRecord) -> int:
         state = loop.mapper
         loop.has = VELOCITY * int(state.has_velocity) + EFFORT * int(state.has_effort)
         advance_clock(loop.state_clock, state.stamp, state.restarted)
-        prepare(loop)
+        if not prepare(loop):
+            return ABANDONED
     if loop.is_read and not loop.is_suspended:
         kernel(loop.kernel, loop.arguments)
         if not math.isfinite(loop.total[0]):
             return NOT_FINITE
-        complete(loop)
+        if not complete(loop):
+            return ABANDONED
         use_channels(loop, now)
     count_served(loop.load, seconds(time_of(loop, MONOTONIC)) - loop.start)
     return DONE
@@ -335,24 +339,30 @@ def remember(loop: LoopRecord, stamp: int) -> None:
 
 
 @typed
-def prepare(loop: LoopRecord) -> None:
-    """Take the steps before the kernel."""
+def prepare(loop: LoopRecord) -> bool:
+    """Take the steps before the kernel; return whether none has failed."""
+    is_taken = True
     for k in range(len(loop.preparations)):
-        take_step(loop.preparations[k], loop)
+        is_taken = is_taken and take_step(loop.preparations[k], loop)
+    return is_taken
 
 
 @typed
-def complete(loop: LoopRecord) -> None:
-    """Take the steps after the kernel."""
+def complete(loop: LoopRecord) -> bool:
+    """Take the steps after the kernel; return whether none has failed."""
+    is_taken = True
     for k in range(len(loop.steps)):
-        take_step(loop.steps[k], loop)
+        is_taken = is_taken and take_step(loop.steps[k], loop)
+    return is_taken
 
 
 @typed
-def take_step(each: LoopStep, loop: LoopRecord) -> None:
-    """Take a step, in Python if it is declined."""
-    if step(each.function, each.record, loop) == DECLINED and each.otherwise is not None:
-        step(each.otherwise, each.record, loop)
+def take_step(each: LoopStep, loop: LoopRecord) -> bool:
+    """Take a step, in Python if it is declined; return whether it has not failed."""
+    result = step(each.function, each.record, loop)
+    if result == DECLINED and each.otherwise is not None:
+        result = step(each.otherwise, each.record, loop)
+    return result != STEP_FAILED
 
 
 # --- outputs ------------------------------------------------------------------------------------

@@ -16,7 +16,8 @@ from ..topics.channel_record import ChannelRecord
 from ..topics.taken_message import STRUCT
 from ..topics.transport import SequenceGaps, TransportDelay
 
-DECLINED, TAKEN = range(2)
+#: Results of steps: Python is to take it; taken; it failed, and the state is abandoned.
+DECLINED, TAKEN, STEP_FAILED = range(3)
 
 
 class MessageBuffer(Record):

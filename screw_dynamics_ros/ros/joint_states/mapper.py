@@ -127,7 +127,6 @@ class JointStateMapper(StampedMessages):
         self.state = np.zeros((3, len(self.joints)))
         self.q, self.v, self.tau = self.state
         self._whole_values = self._measured if completion else self.state
-        self._whole_target = self._whole_values.reshape(-1)  # all numbers of a complete message
         self.continuous, turning = (
             np.array([name in continuous for name in names], dtype=bool)
             for names in (self.joints, self.measured_joints)
@@ -246,8 +245,6 @@ class JointStateMapper(StampedMessages):
         if message.refusal is not None:
             return self._refuse(*message.refusal)
         names = self.maps[message.layout]
-        if names.whole is not None and self._is_regular(message) and self._take(names, message):
-            return self._accept(message.stamp)
         if names.refusal is not None:
             return self._refuse(*names.refusal)
         if not names.joints:
@@ -258,51 +255,6 @@ class JointStateMapper(StampedMessages):
         if stamp == NEVER_STAMP:
             return False
         return self.update_carefully(names, message, stamp)
-
-    def _is_regular(self, message: JointStateMessage) -> bool:
-        """Whether a complete message follows another one, and has finite values and a new stamp."""
-        stamp = message.stamp
-        self.age_ns = self.clock() - stamp
-        return (
-            NEVER_STAMP < self.whole == self.newest
-            and 0 < stamp - self.newest <= self._timeout
-            and (abs(self.age_ns) <= self._undisputed_age or self._policies.admits(self.age_ns))
-            and math.isfinite(sum(message.numbers.tolist()))
-        )  # all numbers are finite
-
-    def _take(self, names: NameMap, message: JointStateMessage) -> bool:
-        """Set the state from a regular message.
-
-        Return False without doing so if torques in use are not finite, or if a position may have
-        stepped by a turn.
-        """
-        numbers, whole = message.numbers, names.whole
-        assert whole is not None
-        q, turns = numbers[whole[: len(self.measured_joints)]], self._position.turns
-        if turns is not None:
-            q += turns
-        step = q - self._whole_values[0]
-        if not step.dot(step) <= np.pi**2:
-            return False
-        tau: Array | float | None = None
-        if self._effort.fault:
-            tau = 0.0
-            self._effort.note_fault()
-        elif self._effort.is_calibrated:
-            tau = self._effort.torque(numbers[whole[-len(self.measured_joints) :]])
-            if not math.isfinite(sum(tau.tolist())):
-                return False
-        numbers.take(whole, out=self._whole_target, mode='clip')
-        self._whole_values[0] = q
-        if tau is not None:
-            self._whole_values[2] = tau
-        self.reported.add((message.stamp,), self._whole_values[None])
-        if names.unknown:
-            self._note(Reason.UNKNOWN_JOINTS, names.unknown)
-        if abs(self.age_ns) > self._undisputed_age and self._policies.is_offset(self.age_ns):
-            self._note_clock_offset()
-        self.whole = message.stamp
-        return True
 
     def update_run(
         self,

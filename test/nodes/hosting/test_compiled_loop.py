@@ -205,7 +205,7 @@ def test_singularity_measures_at_their_rate_need_no_python(pair, metric):
         if k == 6:
             both.set(characteristic_length=0.5)
             both.listen(('/model_state', '/singularity/panda_hand_tcp'))
-    assert 'complete' not in both.loop.outcomes[before:]
+    assert 'with python' not in both.loop.outcomes[before:]
     counts = [n.part.first._channels for n in both.nodes]
     topics = [[c for c in each if 'singularity' in c.topic] for each in counts]
     assert [c.published for each in topics for c in each] == [4, 4]
@@ -311,7 +311,7 @@ def test_constraint_wrenches_need_python_at_their_rate(pair):
             both.send()
         solved = round(40 * rate / 1000)
         outcomes = Counter(both.loop.outcomes[first:])
-        assert outcomes == {'complete': solved, 'done': 40 - solved}
+        assert outcomes == {'with python': solved, 'done': 40 - solved}
         now = sum(each.published for each in both.loop.host.states.channels)
         assert now - published == 40 + 2 * solved
 
@@ -409,7 +409,7 @@ def test_commands_that_follow_need_no_python(pair):
     assert both.loop.outcomes[-4:] == ['done'] * 4
     both.wait(0.02)
     both.send(v=[3.0] * 8)  # the torques change by more than their rates allow
-    assert both.loop.outcomes[-1] == 'complete'
+    assert both.loop.outcomes[-1] == 'with python'
 
 
 @pytest.mark.parametrize(
@@ -625,4 +625,4 @@ def test_random_sequences(pair, seed):
     acts += [robot, layout, listeners, outputs, gc.collect]
     for _ in range(120):
         acts[random.integers(0, len(acts))]()
-    assert {'handed over', 'done'} <= set(both.loop.outcomes)
+    assert {'handed over', 'with python'} <= set(both.loop.outcomes)

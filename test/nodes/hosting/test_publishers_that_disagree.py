@@ -14,7 +14,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from screw_dynamics_ros.ros.diagnostics import Level
-from screw_dynamics_ros.ros.topics.taken_message import publisher_names
+from screw_dynamics_ros.ros.topics.taken_message import ID_SIZE, publisher_names
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
 
@@ -49,7 +49,9 @@ class Driven:
     def identifier(self, driver):
         """Return what messages have of a driver, None for one that is not in the graph."""
         names = publisher_names(self.bench.node, '/life/joint_states')
-        return next((each for each, name in names.items() if name == driver), b'none')
+        return next(
+            (each for each, name in names.items() if name == driver), bytes(ID_SIZE - 1) + b'1'
+        )
 
     def send(self, names, q, info=None):
         """Return whether there is an answer to a joint state."""

@@ -23,6 +23,7 @@ from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.nodes import bringup  # noqa: F401 - with all steps
 from screw_dynamics_ros.ros import compatibility
 from screw_dynamics_ros.ros.data_path import loop, rcl
+from screw_dynamics_ros.ros.data_path.records import MessageBuffer
 
 SECOND = 10**9
 
@@ -52,7 +53,7 @@ def taken(functions, subscription):
 def test_the_structs_of_this_distribution_are_verified(functions, subscription):
     found = taken(functions, subscription)
     assert found.wait_set[rcl.SUBSCRIPTION_COUNT] == 1
-    assert found.message[rcl.LENGTH + 1] == rcl.INITIAL_CAPACITY
+    assert found.message.capacity == rcl.INITIAL_CAPACITY
     assert found.data() == b''
     assert not found.has_info
     found.close()
@@ -63,7 +64,7 @@ def test_other_structs_are_refused(functions, subscription, monkeypatch):
     with pytest.raises(rcl.IncompatibleError, match='rcl_wait_set_t'):
         taken(functions, subscription)
     monkeypatch.undo()
-    monkeypatch.setattr(rcl, 'LENGTH', 0)
+    monkeypatch.setattr(MessageBuffer, 'capacity', 0)
     with pytest.raises(rcl.IncompatibleError, match='rcl_serialized_message_t'):
         taken(functions, subscription)
 

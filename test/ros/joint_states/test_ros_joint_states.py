@@ -50,17 +50,6 @@ def mapper(joints=JOINTS, **options):
     return made
 
 
-@pytest.fixture(autouse=True, params=['at once', 'joint by joint'])
-def way(request, monkeypatch):
-    """Return how regular messages are taken that have all of all joints: with the same outcome."""
-    if request.param == 'joint by joint':
-        made = NameMap.of
-        monkeypatch.setattr(
-            NameMap, 'of', lambda *arguments: dataclasses.replace(made(*arguments), whole=None)
-        )
-    return request.param
-
-
 def feed(states, sent):
     """Send a message at its stamp."""
     states.now = sent.stamp
@@ -133,16 +122,11 @@ def test_messages_with_and_without_a_stranger_agree():
 
 
 @pytest.mark.parametrize('policy', ['reject', 'differentiate', 'zero', 'hold'])
-def test_regular_messages_need_no_policy(policy, way):
+def test_regular_messages_need_no_policy(policy):
     states = mapper(velocity=policy)
-    careful = []
-    states.update_carefully = lambda *sent, go=states.update_carefully: (
-        careful.append(sent) or go(*sent)
-    )
     for step in range(3):
         assert feed(states, message(stamp=0.01 * step))
         np.testing.assert_array_equal(states.v, [10, 11, 12])
-    assert len(careful) == (1 if way == 'at once' else 3)
 
 
 # --- names ---------------------------------------------------------------------------------------
@@ -342,20 +326,15 @@ def test_missing_effort_by_policy(policy, effort):
 
 
 @pytest.mark.parametrize('policy', ['reject', 'zero', 'hold'])
-def test_efforts_with_a_fault_are_not_used(policy, way, monkeypatch):
+def test_efforts_with_a_fault_are_not_used(policy):
     """Whatever the policy is: a substitute would be used as a torque."""
     states = mapper(effort=policy, effort_fault='currents')
-    carefully, calls = states.update_carefully, []
-    monkeypatch.setattr(
-        states, 'update_carefully', lambda *given: calls.append(given) or carefully(*given)
-    )
     for step in range(4):
         assert feed(states, message(position=[step, 1, 2], stamp=0.1 * step))
         np.testing.assert_array_equal(states.q, [step, 1, 2])
         np.testing.assert_array_equal(states.tau, 0.0)
         assert states.has_velocity
         assert not states.has_effort
-    assert len(calls) == (1 if way == 'at once' else 4)
     assert feed(states, message(position=[9, 1, 2], velocity=[], stamp=0.4))
     assert not states.has_effort
     np.testing.assert_array_equal(states.tau, 0.0)

@@ -36,6 +36,7 @@ from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Step
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
+from screw_dynamics_ros.ros.data_path.records import STEP_FAILED
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.cdr import packed
@@ -275,7 +276,9 @@ class Commands:
     def step(self) -> Step:
         """Return the step that commands the torques."""
         return Step(
-            command_step.command, self._record, PythonFunction('commands', self._command_carefully)
+            command_step.command,
+            self._record,
+            PythonFunction('commands', self._command_carefully, STEP_FAILED),
         )
 
     def _record(self) -> command_step.CommandState:

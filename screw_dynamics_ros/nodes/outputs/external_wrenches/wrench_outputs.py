@@ -19,6 +19,7 @@ from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Stage, python_step
 from screw_dynamics_ros.nodes.parameters import frame_parameters
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
+from screw_dynamics_ros.ros.data_path.records import TAKEN
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.channel import Channel
@@ -134,7 +135,7 @@ class WrenchEstimator:
             *self._observer.stages(),
             self._filters.stage(),
             Stage(
-                consume=python_step('localization of a contact', self._location.locate),
+                consume=python_step('localization of a contact', self._location.locate, TAKEN),
                 is_needed=lambda: self._location.is_listened,
             ),
             self._tare.stage(),
