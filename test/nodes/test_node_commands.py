@@ -27,7 +27,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.hosting import statuses
-from screw_dynamics_ros.nodes.hosting.output_group import Stage
+from screw_dynamics_ros.nodes.hosting.output_group import Stage, python_step
 from screw_dynamics_ros.nodes.outputs.dynamics.command_message import joint_command
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import Bench, serialized
@@ -432,7 +432,7 @@ def test_a_command_is_not_sent_when_the_process_stood_still_after_it_was_made(fo
     """It was made in time and would be too old; the last one, zero, is sent all the same."""
     control, states, pause = following, following.bench.host.states, [0.0]
 
-    def stand_still(mapper, sent):
+    def stand_still():
         control.clock.offset += pause[0]
 
     def show(seconds, **values):
@@ -446,7 +446,7 @@ def test_a_command_is_not_sent_when_the_process_stood_still_after_it_was_made(fo
         return control.torques.round(9).tolist()
 
     stages = states.stages
-    states.stages = [*stages, Stage(consume=stand_still)]
+    states.stages = [*stages, Stage(consume=python_step('a pause', stand_still))]
     gravity, zero = GRAVITY.round(9).tolist(), [0.0] * len(JOINTS)
     try:
         assert show(0.9 * AGE_LIMIT) == 3 * [gravity]

@@ -21,16 +21,17 @@ from screw_dynamics_ros.nodes.hosting import drawing
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnTopic
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
 from screw_dynamics_ros.nodes.outputs.kinematics.kinematics_outputs import Kinematics
+from screw_dynamics_ros.ros.data_path import loop
 from screw_dynamics_ros.ros.diagnostics import Level
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.serialized import packed
 from screw_dynamics_ros.ros.process import worker
 from screw_dynamics_ros.ros.process.faults import FAULTS
-from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.channel import NEVER, Channel
+from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VELOCITY
 from support.host_bench import Bench, serialized
 from support.processes import wait_for
 from support.robots import urdf_path
-
-MAPPER = SimpleNamespace(stamp=5_000_000_007, has_velocity=True, has_effort=True)
 
 
 def publisher(name, sent):
@@ -62,7 +63,6 @@ def states(sent):
     """Return a pipeline with four topics, without a node."""
     node = SimpleNamespace(resolve_topic_name=str, count_publishers=lambda topic: 1)
     made = StatePipeline(node)
-    made.mapper = MAPPER
     made.channels = [
         channel('markers', sent, 2),
         channel('tf', sent),
@@ -74,24 +74,33 @@ def states(sent):
     return made
 
 
+def publish(states):
+    """Publish all outputs for a state."""
+    states.tables._use_channels(states)
+    record = states.tables.loop
+    record.mapper = JointStateMapper(())
+    record.mapper.stamp, record.has = 5_000_000_007, VELOCITY | EFFORT
+    loop.use_channels(record, 0)
+
+
 def test_what_is_made_elsewhere_comes_last(states, sent):
-    states.publish()
+    publish(states)
     assert sent == ['tf at 5', 'gravity at 5', 'markers at 5', 'singularity at 5']
 
 
 def test_a_fault_in_one_output_leaves_the_others(states, sent):
-    def publish(stamp):
+    def fail(stamp):
         raise OverflowError('a number too large')
 
-    states.channels[1].publish = publish
-    states.publish()
+    states.channels[1].publish = fail
+    publish(states)
     assert sent == ['gravity at 5', 'markers at 5', 'singularity at 5']
     assert 'OverflowError: a number too large' in FAULTS.status().values['output tf']
 
 
 def test_what_is_not_due_costs_no_time(states, sent):
-    states.channels[0].is_valid = lambda: False
-    states.publish()
+    states.channels[0].gates = (NEVER,)
+    publish(states)
     assert sent == ['tf at 5', 'gravity at 5', 'singularity at 5']
 
 

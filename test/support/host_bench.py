@@ -114,6 +114,8 @@ class Bench:
         )
         self.node.get_logger().set_level(LoggingSeverity.ERROR)
         self.host = host.ModelHost(self.node)
+        # Tests act without the lock of states, which callbacks hold.
+        self.host.states._follow_changes = self.host.states.arm
         self.part = part(self.node, self.host)
         self.host.add(self.part, self.node)
         self.gate, self.at_gate = threading.Semaphore(0), False

@@ -25,6 +25,7 @@ CLOCK = Opaque()
 CLOCK.address = 1  # never read
 OUTCOMES = {
     loop.DONE: 'done',
+    loop.CHANGED: 'with python',
     loop.HAND_OVER: 'handed over',
     loop.TOO_LATE: 'late',
     loop.NOT_FINITE: 'not finite',

@@ -121,7 +121,7 @@ class LoopTables:
     def unread_states(self) -> Iterator[ObservedState]:
         """Yield the states that the loop has processed since the last call."""
         history, mapper = self.loop.history, self._mapper
-        if mapper is None:
+        if mapper is None or history.read == history.written:
             return
         states = history.states.reshape(HISTORY_SIZE, 3, -1)
         rows = np.arange(history.read, history.written) % HISTORY_SIZE

@@ -17,7 +17,7 @@ from typing import Any
 from rclpy.node import Node
 
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import StateClock
-from screw_dynamics_ros.ros.data_path.loop import ABANDONED, NOT_FINITE, TOO_LATE
+from screw_dynamics_ros.ros.data_path.loop import ABANDONED, CHANGED, NOT_FINITE, TOO_LATE
 from screw_dynamics_ros.ros.data_path.rcl import LoopSubscription, PlainFunctions, Rcl
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
@@ -86,6 +86,7 @@ class StatePipeline(StateInput):
         self.tables = LoopTables(PlainFunctions(), node, self)
         self._armed_at = -1  # STATE_LOCK.changes
         self._is_waiting = False  # whether a state has no answer yet
+        self._merged: ObservedState | None = None  # by Python, and not observed yet
         self._free_since = self._turn = -math.inf
 
     def suspend(self, reason: str, is_suspended: bool) -> None:
@@ -103,6 +104,7 @@ class StatePipeline(StateInput):
         """
         if is_lost != (name in self._lost):
             self._lost ^= {name}
+            self.clock.elapsed = 0
             if self.mapper is not None:
                 self.mapper.restarted = True
         self.suspend(name, is_lost and stops)
@@ -182,6 +184,7 @@ class StatePipeline(StateInput):
         STATE_LOCK.acquire()
         try:
             self._follow_changes()
+            self.observe_history()
             is_new = self.tables.receive(data, info, arrival) or self._merge(data, info, now)
         except Exception as error:
             self.give_up(error)
@@ -264,7 +267,7 @@ class StatePipeline(StateInput):
         loop, mapper = self.tables.loop, self.mapper
         assert mapper is not None
         loop.arrival, loop.delay = arrival, delay
-        self._observe(mapper.observed)
+        self._merged = mapper.observed
         return True
 
     def _pass_on_refused(self, mapper: JointStateMapper, message: JointStateMessage) -> None:
@@ -278,9 +281,11 @@ class StatePipeline(StateInput):
         self.observe_history()
 
     def finish(self, outcome: int) -> None:
-        """Note why a state has no results."""
+        """Note why a state has no results, or use other steps for the next one."""
         loop = self.tables.loop
-        if outcome == TOO_LATE:
+        if outcome == CHANGED:
+            self.arm()
+        elif outcome == TOO_LATE:
             self.load.was_late(loop.start, loop.start - (loop.arrival - loop.delay))
         elif outcome == NOT_FINITE:
             self.load.overflowed(time.monotonic())
@@ -289,6 +294,9 @@ class StatePipeline(StateInput):
 
     def observe_history(self) -> None:
         """Pass the states that have been processed since the last call to their observers."""
+        merged, self._merged = self._merged, None
+        if merged is not None:
+            self._observe(merged)
         for state in self.tables.unread_states():
             self._observe(state)
 

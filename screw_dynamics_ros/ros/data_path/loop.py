@@ -61,6 +61,7 @@ OK, TIMEOUT, NOTHING_TO_TAKE = 0, 2, 401  # results of rcl
 STOPPED = 0  # it was asked to end
 FAILED = 1  # rcl reports an error
 DONE = 2
+CHANGED = 4  # done, but Python has taken a declined step: other steps may be needed now
 HAND_OVER = 3  # Python processes the message; nothing has been done with it
 TOO_LATE = 5  # the state is later than max_delay: it is accepted, there are no outputs
 NOT_FINITE = 6  # results of the model are not finite: the state is accepted, there are no outputs
@@ -200,6 +201,7 @@ def receive(loop: LoopRecord, now: int) -> int:
 @typed
 def answer(loop: LoopRecord) -> int:
     """Compute and publish the outputs of the current state, which has arrived at `loop.arrival`."""
+    loop.is_changed = False
     now = time_of(loop, MONOTONIC)
     loop.start = seconds(now)
     if loop.start - (loop.arrival - loop.delay) > loop.max_delay:
@@ -218,7 +220,7 @@ def answer(loop: LoopRecord) -> int:
             return ABANDONED
         use_channels(loop, now)
     count_served(loop.load, seconds(time_of(loop, MONOTONIC)) - loop.start)
-    return DONE
+    return CHANGED if loop.is_changed else DONE
 
 
 # --- the message --------------------------------------------------------------------------------
@@ -361,6 +363,7 @@ def take_step(each: LoopStep, loop: LoopRecord) -> bool:
     """Take a step, in Python if it is declined; return whether it has not failed."""
     result = step(each.function, each.record, loop)
     if result == DECLINED and each.otherwise is not None:
+        loop.is_changed = True
         result = step(each.otherwise, each.record, loop)
     return result != STEP_FAILED
 

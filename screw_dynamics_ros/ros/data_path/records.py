@@ -213,6 +213,8 @@ class LoopRecord(Record):
         Whether any output has subscribers.
     is_suspended : bool
         Whether nothing is computed, as without joint states.
+    is_changed : bool
+        Whether Python has taken a step that was declined.
     kernel : Opaque
         void kernel(int64 *arguments).
     arguments : Opaque
@@ -255,6 +257,7 @@ class LoopRecord(Record):
     load: LoadCounts
     is_read: bool
     is_suspended: bool
+    is_changed: bool
     kernel: Opaque
     arguments: Opaque
     total: Floats

@@ -65,7 +65,7 @@ def count(states, reason):
 
 def test_values_go_by_name():
     states = mapper()
-    for step in range(5):  # the first one is taken carefully, the others by the short way
+    for step in range(5):
         sent = message(
             ('wrist', 'shoulder', 'elbow'), [3, 1, 2], [30, 10, 20], [33, 11, 22], stamp=0.01 * step
         )
@@ -521,7 +521,7 @@ def test_message_without_positions_leaves_its_stamp_free():
 
 def test_fault_in_a_state_frees_no_stamp():
     states = mapper()
-    for stamp in (1.0, 1.1):  # the first one is taken carefully, the other by the short way
+    for stamp in (1.0, 1.1):
         assert feed(states, message(stamp=stamp))
         states.reset()
         assert not feed(states, message(position=[9, 9, 9], stamp=stamp))

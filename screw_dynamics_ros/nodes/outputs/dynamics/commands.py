@@ -275,11 +275,8 @@ class Commands:
 
     def step(self) -> Step:
         """Return the step that commands the torques."""
-        return Step(
-            command_step.command,
-            self._record,
-            PythonFunction('commands', self._command_carefully, STEP_FAILED),
-        )
+        carefully = PythonFunction('commands', self._command_carefully, STEP_FAILED)
+        return Step(command_step.command, self._record, carefully)
 
     def _record(self) -> command_step.CommandState:
         """Return the record of `command_step.command`, of the current torques and topics."""

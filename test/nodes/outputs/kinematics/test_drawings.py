@@ -19,8 +19,11 @@ from screw_dynamics_ros.nodes.outputs import marker_topic
 from screw_dynamics_ros.nodes.outputs.external_wrenches import wrench_markers
 from screw_dynamics_ros.nodes.outputs.kinematics import kinematics_markers
 from screw_dynamics_ros.nodes.outputs.kinematics.singularity_measures import LinkMeasures
+from screw_dynamics_ros.nodes.outputs.kinematics.singularity_step import fill_measures
 from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerMaker
+from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.messages.cdr import packed
+from screw_dynamics_ros.ros.topics.channel_record import VALID
 from support.robots import urdf_path
 
 STAMP = packed(7 * 10**9 + 3)
@@ -171,7 +174,7 @@ def measures(jacobian, metric=None, freedoms=6):
     numbers = np.full(4, 7.0)
     link = LinkMeasures(jacobian.shape[1], freedoms, jacobian, metric, numbers)
     link.set_length(0.2)
-    if link.fill():
+    if fill_measures(link, LoopRecord()) == VALID:
         return numbers
     assert (numbers == 7.0).all()
     return None
