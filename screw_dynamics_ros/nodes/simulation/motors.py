@@ -9,9 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from screw_dynamics_ros.core.simulation.joint_servo import JointServo
-from screw_dynamics_ros.core.simulation.reference_motion import ReferenceMotion
-from screw_dynamics_ros.core.simulation.servo_reference import ServoReference
+from screw_dynamics_ros.core.simulation.joint_servo import JointServo, ServoReference
+from screw_dynamics_ros.core.simulation.posture import ReferenceMotion
 from screw_dynamics_ros.core.types import Array
 
 from ..model.scalar_joints import ScalarJoints
