@@ -19,7 +19,7 @@ mpl.use('Agg')
 import matplotlib.pyplot as plt
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.arms.inverse.redundancy.criteria import Cost
+from screw_dynamics_ros.core.arms.inverse.redundancy import Cost
 from screw_dynamics_ros.core.textbook.redundancy.capsules import Capsule
 from screw_dynamics_ros.core.textbook.redundancy.dexterity import (
     Manipulability,

@@ -13,13 +13,15 @@ from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.arms.inverse.inequalities import (
     Inequalities,
     TwistLimit,
+    kkt_residual,
     least_squares_within,
+    multipliers_of,
+    solve,
 )
-from screw_dynamics_ros.core.arms.inverse.least_distance import kkt_residual, multipliers_of, solve
-from screw_dynamics_ros.core.arms.inverse.policy_status import SingularityStatus
 from screw_dynamics_ros.core.arms.inverse.singularity_policies import (
     Deviate,
     ScaleSpeed,
+    SingularityStatus,
     Stop,
     check_policy,
 )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.arms.inverse.redundancy.criteria import Cost, Metric
+from screw_dynamics_ros.core.arms.inverse.redundancy import Cost, Metric
 from screw_dynamics_ros.core.textbook.redundancy.capsules import Capsule, nearest_points
 from screw_dynamics_ros.core.textbook.redundancy.dexterity import (
     Manipulability,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot, Task
-from screw_dynamics_ros.core.arms.inverse.redundancy.resolution import (
+from screw_dynamics_ros.core.arms.inverse.redundancy import (
     BoundedRates,
     resolve_redundancy,
 )

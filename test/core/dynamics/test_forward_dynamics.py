@@ -17,7 +17,7 @@ from screw_dynamics_ros.core.compile.kernels import KernelSpecification
 from screw_dynamics_ros.core.constraints.constrained_dynamics import specification
 from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint
 from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
-from screw_dynamics_ros.core.dynamics import hybrid_dynamics
+from screw_dynamics_ros.core.dynamics import forward_dynamics
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree
 from support.compilation import BACKENDS, NATIVE
@@ -97,8 +97,8 @@ def test_formulations_agree(case):
     for _ in range(4):
         split = (rng.random(robot.nv) < 0.4).tolist()
         arguments = (robot.tree, q, v, a, tau, robot.gravity, split)
-        one = hybrid_dynamics.articulated_bodies(*arguments)
-        other = hybrid_dynamics.composite_inertia(*arguments)
+        one = forward_dynamics.articulated_bodies(*arguments)
+        other = forward_dynamics.composite_inertia(*arguments)
         for x, y in zip(one, other):
             close(x, y)
 
@@ -115,7 +115,7 @@ def test_drives():
     m = np.arange(robot.nv) % 3 == 0
     acceleration, torque = robot.hybrid_dynamics(q, v, a, tau, m)
     close(robot.inverse_dynamics(q, v, acceleration), torque)
-    other = hybrid_dynamics.composite_inertia(robot.tree, q, v, a, tau, robot.gravity, m.tolist())
+    other = forward_dynamics.composite_inertia(robot.tree, q, v, a, tau, robot.gravity, m.tolist())
     close(other[0], acceleration)
     close(other[1], torque)
 
@@ -153,7 +153,7 @@ def test_operations_grow_linearly():
             KernelSpecification(
                 '',
                 inputs,
-                lambda *x, tree=tree, choice=choice: hybrid_dynamics.hybrid_dynamics(
+                lambda *x, tree=tree, choice=choice: forward_dynamics.hybrid_dynamics(
                     tree, *x, choice
                 ),
             )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import AdaptiveDamping, ArgumentError, Robot, Task
-from screw_dynamics_ros.core.arms.inverse.redundancy.resolution import BoundedRates
+from screw_dynamics_ros.core.arms.inverse.redundancy import BoundedRates
 from screw_dynamics_ros.core.textbook.redundancy.capsules import Capsule
 from screw_dynamics_ros.core.textbook.redundancy.dexterity import (
     Manipulability,
