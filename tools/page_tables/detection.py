@@ -38,8 +38,8 @@ from screw_dynamics_ros.core.measurement.identification.state_checks import (
     range_findings,
     velocity_fault,
 )
+from screw_dynamics_ros.core.mobile.followed_path import TOLERANCE, WheelCheck
 from screw_dynamics_ros.core.mobile.platforms import mecanum, steering_for, swerve
-from screw_dynamics_ros.core.mobile.wheel_check import TOLERANCE, WheelCheck
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.driver_comparison import DriverComparison
 from support.healthy_recordings import (

@@ -16,10 +16,8 @@ from rclpy.node import Node
 from std_msgs.msg import Header
 
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
-from screw_dynamics_ros.core.mobile.followed_path import FollowedPath
+from screw_dynamics_ros.core.mobile.followed_path import TOLERANCE, FollowedPath, WheelReadings
 from screw_dynamics_ros.core.mobile.odometry import Odometry, WheelNoise
-from screw_dynamics_ros.core.mobile.wheel_check import TOLERANCE
-from screw_dynamics_ros.core.mobile.wheel_readings import WheelReadings
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper

@@ -8,14 +8,13 @@ import pytest
 
 from screw_dynamics_ros.core import AdaptiveDamping, ArgumentError, Robot, Task
 from screw_dynamics_ros.core.arms.inverse.redundancy import BoundedRates
-from screw_dynamics_ros.core.textbook.redundancy.capsules import Capsule
 from screw_dynamics_ros.core.textbook.redundancy.dexterity import (
     Manipulability,
     SingularityDistance,
 )
 from screw_dynamics_ros.core.textbook.redundancy.joint_springs import LimitCentering, PostureSprings
 from screw_dynamics_ros.core.textbook.redundancy.metrics import KineticEnergy, MotorPower
-from screw_dynamics_ros.core.textbook.redundancy.obstacles import ObstacleRepulsion
+from screw_dynamics_ros.core.textbook.redundancy.obstacles import Capsule, ObstacleRepulsion
 from screw_dynamics_ros.core.textbook.redundancy.torque import HoldingTorque, least_torque
 from support.planar_3r import IN_THE_PLANE, planar_3r
 from support.robots import urdf_path
