@@ -13,19 +13,21 @@ import numpy as np
 import pytest
 import yaml
 
-from screw_dynamics_ros.cli.excite import command
-from screw_dynamics_ros.cli.excite.command import (
+from screw_dynamics_ros.cli import excite
+from screw_dynamics_ros.cli.excite import (
     BROKEN,
     INTERRUPTED,
     REFUSED,
     WRITTEN,
+    csv_text,
     designed,
     lines,
     main,
     parse,
+    sampled,
     writer,
+    yaml_text,
 )
-from screw_dynamics_ros.cli.excite.motion_files import csv_text, sampled, yaml_text
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.measurement.identification.dynamics.excitation import Excitation
 from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import FourierMotion
@@ -174,7 +176,7 @@ def test_number_of_points_and_suffixes(tmp_path, monkeypatch, capsys):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, 'designed', interrupted)
+    monkeypatch.setattr(excite, 'designed', interrupted)
     assert main([str(PLANAR), '--rate', '5000', '--periods', '2']) == INTERRUPTED
     assert 'excite: interrupted' in capsys.readouterr().err
     assert main([str(PLANAR), '--rate', '5001', '--periods', '2']) == BROKEN

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import yaml
 
-from screw_dynamics_ros.cli.excite.command import BROKEN, REFUSED, WARNING, WRITTEN, main
+from screw_dynamics_ros.cli.excite import BROKEN, REFUSED, WARNING, WRITTEN, main
 from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
 from support.paths import URDF
 

@@ -18,19 +18,18 @@ from pathlib import Path
 
 import numpy as np
 
-from screw_dynamics_ros.comparison import report
-from screw_dynamics_ros.comparison.peer import ModelSource
-from screw_dynamics_ros.comparison.programs import PROGRAMS, STATES, TOLERANCE, check, outcome
-from screw_dynamics_ros.comparison.quantities import our_values, random_states
-from screw_dynamics_ros.comparison.reading import DescriptionReading
-from screw_dynamics_ros.comparison.report import ProgramOutcome
-from screw_dynamics_ros.core import ScrewDynamicsError
-from screw_dynamics_ros.core.description.formats import read_robot_description
-from screw_dynamics_ros.core.description.urdf_elements import version_text
-from screw_dynamics_ros.core.description.xml_document import robot_element
-from screw_dynamics_ros.entry import INTERRUPTED
-
-from ..command_line import (
+from ..comparison import report
+from ..comparison.peer import ModelSource
+from ..comparison.programs import PROGRAMS, STATES, TOLERANCE, check, outcome
+from ..comparison.quantities import our_values, random_states
+from ..comparison.reading import DescriptionReading
+from ..comparison.report import ProgramOutcome
+from ..core import ScrewDynamicsError
+from ..core.description.formats import read_robot_description
+from ..core.description.urdf_elements import version_text
+from ..core.description.xml_document import robot_element
+from ..entry import INTERRUPTED
+from .command_line import (
     ROBOT_FILE,
     UNUSABLE,
     UnusableError,
@@ -42,7 +41,7 @@ from ..command_line import (
     positive,
     read_description,
 )
-from ..library_messages import caught_messages
+from .library_messages import caught_messages
 
 AGREE, DIFFER = 0, 1
 EXIT_STATUS = (

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from screw_dynamics_ros.cli import parity
 from screw_dynamics_ros.cli.command_line import UNUSABLE
-from screw_dynamics_ros.cli.parity import command
-from screw_dynamics_ros.cli.parity.command import AGREE, DIFFER
+from screw_dynamics_ros.cli.parity import AGREE, DIFFER
 from screw_dynamics_ros.entry import WRONG_COMMAND_LINE
 from support.peer_programs import SOUND
 from support.robots import joint, links, robot, urdf_path
 
 
 def run(*arguments: object) -> int:
-    return command.main([str(argument) for argument in arguments])
+    return parity.main([str(argument) for argument in arguments])
 
 
 def test_the_report(capsys):

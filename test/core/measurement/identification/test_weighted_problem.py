@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.identification.frame_registration import register_points
+from screw_dynamics_ros.core.measurement.identification.weighted_problem import register_points
 
 
 def test_points_in_a_plane_with_noise_give_a_rotation():

@@ -13,26 +13,24 @@ use a part of the ranges (--range) or some joints (--joints), and keep a hand on
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from screw_dynamics_ros.core import Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.description.formats import read_robot_description
-from screw_dynamics_ros.core.measurement.identification.dynamics import EffortModel
-from screw_dynamics_ros.core.measurement.identification.dynamics.excitation import (
-    Excitation,
-    excite,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics.motion_limits import MotionLimits
-from screw_dynamics_ros.core.measurement.identification.least_squares import described
-from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.entry import INTERRUPTED
-from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
-
-from ..command_line import (
+from ..core import Robot, ScrewDynamicsError
+from ..core.description.formats import read_robot_description
+from ..core.measurement.identification.dynamics import EffortModel
+from ..core.measurement.identification.dynamics.excitation import Excitation, MotionLimits, excite
+from ..core.measurement.identification.dynamics.fourier_motion import FourierMotion
+from ..core.measurement.identification.least_squares import described
+from ..core.types import Array
+from ..core.units import NANOSECONDS
+from ..entry import INTERRUPTED
+from ..nodes.parameters.robot_parameters import robot_parameters
+from .command_line import (
     ROBOT_FILE,
     UNUSABLE,
     UnusableError,
@@ -46,8 +44,7 @@ from ..command_line import (
     read_description,
     write_text,
 )
-from ..recorded_joints import add_drives
-from .motion_files import csv_text, sampled, yaml_text
+from .recorded_joints import add_drives
 
 WRITTEN, REFUSED, BROKEN = 0, 1, UNUSABLE
 EXIT_STATUS = (
@@ -57,6 +54,7 @@ EXIT_STATUS = (
 )
 WARNING = 'WARNING self-collisions and obstacles were not checked: simulate this motion first'
 MAX_POINTS = 100_000  # of the written motion
+KINDS = ('position', 'velocity', 'acceleration')
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -231,3 +229,56 @@ def count(text: str) -> int:
 
 def _moves(options: argparse.Namespace, name: str) -> bool:
     return options.joints is None or name in options.joints
+
+
+def sampled(motion: FourierMotion, rate: float, periods: int) -> tuple[Array, Array]:
+    """Return times (N,) [s] and q, v, a (N, n, 3); exactly at rest at both ends."""
+    count = round(periods * motion.period * rate)
+    t = np.linspace(0.0, periods * motion.period, count + 1)
+    values = np.stack(motion.at(t), axis=2)
+    values[[0, -1], :, 1:] = 0.0
+    return t, values
+
+
+def yaml_text(names: Sequence[str], t: Array, values: Array) -> str:
+    """Return a goal of control_msgs/FollowJointTrajectory; its `trajectory` is a JointTrajectory.
+
+    >>> print(yaml_text(['a'], np.array([1.5]), np.array([[[0.1, 0.0, -0.25]]])))
+    trajectory:
+      joint_names: [a]
+      points:
+      - positions: [0.1]
+        velocities: [0.0]
+        accelerations: [-0.25]
+        time_from_start: {sec: 1, nanosec: 500000000}
+    <BLANKLINE>
+    """
+    lines = ['trajectory:', f'  joint_names: [{", ".join(names)}]', '  points:']
+    for time, point in zip(t.tolist(), values):
+        sec, nanosec = divmod(round(time * NANOSECONDS), NANOSECONDS)
+        lines += [
+            f'  - positions: [{_numbers(point[:, 0])}]',
+            f'    velocities: [{_numbers(point[:, 1])}]',
+            f'    accelerations: [{_numbers(point[:, 2])}]',
+            f'    time_from_start: {{sec: {sec}, nanosec: {nanosec}}}',
+        ]
+    return '\n'.join(lines) + '\n'
+
+
+def csv_text(names: Sequence[str], t: Array, values: Array) -> str:
+    """Return a table: time [s], then position, velocity and acceleration of each joint."""
+    text = io.StringIO()
+    header = ','.join(['time', *(f'{name}.{kind}' for name in names for kind in KINDS)])
+    np.savetxt(
+        text,
+        np.column_stack([t, values.reshape(len(t), -1)]),
+        fmt='%.9g',
+        delimiter=',',
+        header=header,
+        comments='',
+    )
+    return text.getvalue()
+
+
+def _numbers(values: Array) -> str:
+    return ', '.join(repr(round(float(x), 9) + 0.0) for x in values)
