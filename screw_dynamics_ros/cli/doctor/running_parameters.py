@@ -19,7 +19,7 @@ from rclpy.task import Future
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.ros.messages.inertias import read_inertia
+from screw_dynamics_ros.ros.messages.conversions import read_inertia
 from screw_dynamics_ros.ros.topics import qos
 
 from .session_data import Configuration

@@ -11,7 +11,7 @@ Positions or velocities of wheels give their displacements:
 array([0.1, 0.2])
 
 `WheelCheck` tells whether redundant wheels agree, and which mistake they look like. Slips that
-remain after least squares are summed with their signs over about `LENGTH` of the path,
+remain after least squares are summed with their signs over about `FORGETTING_LENGTH` of the path,
 so that noise and the resolution of encoders cancel out, and wheels with wrong signs or names do
 not.
 """
@@ -34,8 +34,8 @@ from . import planar
 from .odometry import Odometry
 from .wheeled_platform import WheeledPlatform
 
-LENGTH = 0.5  # of the path over which slips are forgotten [m]
-TOLERANCE = 0.1  # slip per length of the path
+FORGETTING_LENGTH = 0.5  # of the path over which slips are forgotten [m]
+SLIP_TOLERANCE = 0.1  # slip per length of the path
 MAX_CAUSES = 2  # that are named
 EXPLAINED = 0.2  # of the slip that remains with another assignment of the wheels
 
@@ -147,7 +147,7 @@ class WheelCheck:
     slip : float
         Largest one of the last step [m].
     misfit : float
-        Slip per length of the recent path, 0 before `LENGTH` has been driven.
+        Slip per length of the recent path, 0 before `FORGETTING_LENGTH` has been driven.
 
     Examples
     --------
@@ -183,14 +183,14 @@ class WheelCheck:
         slip = self._slips(displacements, steering)
         self.slip = float(np.abs(slip).max())
         rolled = float(np.abs(self._platform.radii * displacements).max())
-        kept = np.exp(-rolled / LENGTH)
+        kept = np.exp(-rolled / FORGETTING_LENGTH)
         self._slip, self._rolled = kept * self._slip + slip, kept * self._rolled + rolled
-        if self._rolled < (1.0 - np.exp(-1.0)) * LENGTH:
+        if self._rolled < (1.0 - np.exp(-1.0)) * FORGETTING_LENGTH:
             return
         self.misfit = float(np.abs(self._slip).max() / self._rolled)
-        if self.misfit <= TOLERANCE:
+        if self.misfit <= SLIP_TOLERANCE:
             self._causes = None
-        elif self.slip > TOLERANCE * rolled:
+        elif self.slip > SLIP_TOLERANCE * rolled:
             self._causes = self._explaining(displacements, steering)
 
     @property

@@ -33,11 +33,11 @@ from screw_dynamics_ros.ros.topics import qos
 from ..hosting import statuses
 from ..hosting.state_input import TOPIC, state_input
 from ..parameters.state_parameters import policies
-from . import messages
+from . import outputs
 from .assembly import make_base
 from .command_filter import CommandFilter
+from .outputs import PoseOutputs
 from .parameters import TABLE
-from .pose_outputs import PoseOutputs
 
 SET_POSE = '~/set_pose'
 COMMANDS, UNSTAMPED = '~/cmd_vel', '~/cmd_vel_unstamped'
@@ -139,7 +139,7 @@ class OdometryNode:
 
     def _on_pose(self, message: PoseWithCovarianceStamped) -> None:
         try:
-            pose = messages.read_pose(message, self._outputs.frames[0])
+            pose = outputs.read_pose(message, self._outputs.frames[0])
             self._path.odometry.reset(*pose)
         except ScrewDynamicsError as error:
             self._refused[SET_POSE] = f'{SET_POSE}: {error}'
@@ -190,9 +190,9 @@ class OdometryNode:
         twist = self._commands.next(now, dt)
         stamp = round(now * NANOSECONDS)
         if twist is not None and self._limited is not None:
-            header = Header(stamp=messages.stamp_of(stamp), frame_id=self._outputs.frames[1])
+            header = Header(stamp=outputs.stamp_of(stamp), frame_id=self._outputs.frames[1])
             self._limited.publish(
-                TwistStamped(header=header, twist=messages.twist_message(twist.tolist()))
+                TwistStamped(header=header, twist=outputs.twist_message(twist.tolist()))
             )
         if self.parameters['open_loop']:
             self._path.drive(np.zeros(3) if twist is None else twist, dt)

@@ -11,7 +11,7 @@ import pytest
 
 from screw_dynamics_ros.core.mobile import Odometry, platforms
 from screw_dynamics_ros.core.mobile.followed_path import (
-    TOLERANCE,
+    SLIP_TOLERANCE,
     FollowedPath,
     PathLostError,
     WheelCheck,
@@ -188,7 +188,7 @@ def reversed_wheel(q):
 )
 def test_a_mistake_is_found_and_named(kind, change, cause):
     found = driven(kind, 10.0, change)
-    assert max(misfit for misfit, _ in found) > TOLERANCE
+    assert max(misfit for misfit, _ in found) > SLIP_TOLERANCE
     assert found[-1][1] == cause
 
 
@@ -198,7 +198,7 @@ def test_healthy_wheels_agree(kind, seed):
     """With encoders of 2 mrad, noise of wheels and steering of 2 mrad, at 50 and 500 Hz."""
     dt = (0.02, 0.002)[seed % 2]
     found = driven(kind, 2.0 + 4.0 * (dt > 0.01), noise=2e-3, dt=dt, seed=seed)
-    assert max(misfit for misfit, _ in found) < TOLERANCE
+    assert max(misfit for misfit, _ in found) < SLIP_TOLERANCE
     assert {likely for _, likely in found} == {''}
 
 
@@ -209,7 +209,7 @@ def test_a_path_is_judged_after_a_while_and_forgotten():
     def add(step, count):
         for _ in range(count):
             check.add(step, np.full(4, 0.1))
-        return check.misfit > TOLERANCE, check.likely
+        return check.misfit > SLIP_TOLERANCE, check.likely
 
     assert add(wrong, 10) == (False, '')
     assert add(wrong, 60) == (True, 'wheel4 turned the other way')
@@ -225,5 +225,5 @@ def test_mistakes_that_explain_the_same_steps_are_not_named():
     check = WheelCheck(PLATFORMS['mecanum'][0])
     for _ in range(200):
         check.add(np.array([0.1, 0.1, 0.1, -0.1]), np.zeros(0))
-    assert check.misfit > TOLERANCE
+    assert check.misfit > SLIP_TOLERANCE
     assert check.likely == ''

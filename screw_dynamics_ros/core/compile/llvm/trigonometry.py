@@ -35,7 +35,7 @@ ROUNDER = 6755399441055744.0
 # Above this angle [rad] this is no longer accurate enough, and libm is used.
 LARGEST_ANGLE = 2.0**30
 # Coefficients of fdlibm's arctangent on [-7/16, 7/16] (error below 1 ulp).
-COEFFICIENTS = (
+ARCTANGENT = (
     3.33333333333329318027e-01,
     -1.99999999998764832476e-01,
     1.42857142725034663711e-01,
@@ -173,8 +173,8 @@ def arctangent_function(lanes: int, opaque: bool) -> str:
     origin = w(f'fcmp oeq {T} {denominator}, {c(0.0)}')
     r = w(f'fdiv {T} {numerator}, {select(origin, c(1.0), denominator)}')
     z = w(f'fmul {T} {r}, {r}')
-    value = c(COEFFICIENTS[-1])
-    for coefficient in reversed(COEFFICIENTS[:-1]):
+    value = c(ARCTANGENT[-1])
+    for coefficient in reversed(ARCTANGENT[:-1]):
         value = call('fma', value, z, c(coefficient))
     correction = w(f'fmul {T} {r}, {w(f"fmul {T} {z}, {value}")}')
 

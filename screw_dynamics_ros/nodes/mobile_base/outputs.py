@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages of the node `odometry`: planar poses and twists in three dimensions."""
+"""Outputs of the node `odometry`, and its messages: planar poses and twists in three dimensions."""
 
 from __future__ import annotations
 
@@ -16,21 +16,28 @@ from geometry_msgs.msg import (
     PoseWithCovariance,
     PoseWithCovarianceStamped,
     Quaternion,
+    TransformStamped,
     Twist,
     TwistWithCovariance,
 )
 from nav_msgs.msg import Odometry as OdometryMessage
 from numpy.typing import ArrayLike
+from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
+from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.mobile import planar
+from screw_dynamics_ros.core.mobile.followed_path import FollowedPath
 from screw_dynamics_ros.core.mobile.odometry import Odometry
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.messages.templates import vector
 from screw_dynamics_ros.ros.names import shown
+from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.process.rate_limit import RateLimit
+from screw_dynamics_ros.ros.topics import qos
 
 #: Indices of (phi, x, y) in the order x, y, z, roll, pitch, yaw of ROS covariances.
 COVARIANCE_INDICES = (5, 0, 1)
@@ -136,3 +143,64 @@ def read_pose(message: PoseWithCovarianceStamped, frame: str) -> tuple[Array, Ar
     turn[1:, 1:] = R[:2, :2].T
     P = np.reshape(message.pose.covariance, (6, 6))[np.ix_(COVARIANCE_INDICES, COVARIANCE_INDICES)]
     return np.array([phi, p.x, p.y]), turn @ P @ turn.T
+
+
+class PoseOutputs:
+    """Publishes ~/odom, /tf, and joints that represent the pose on `joint_states`.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    parameters : Parameters
+
+    Attributes
+    ----------
+    frames : tuple of str
+        Parent frame and frame of the platform.
+    count : int
+        Number of messages so far.
+    """
+
+    def __init__(self, node: Node, parameters: Parameters) -> None:
+        self._values, self.count = parameters, 0
+        self.frames = parameters['odom_frame_id'], parameters['base_frame_id']
+        self.restart()
+        self._names = parameters['odom_joint_names']
+        self._poses = node.create_publisher(OdometryMessage, '~/odom', qos.OUTPUT)
+        self._transforms = self._joints = None
+        if parameters['enable_odom_tf']:
+            self._transforms = node.create_publisher(TFMessage, '/tf', qos.OUTPUT)
+        if self._names:
+            self._joints = node.create_publisher(JointState, 'joint_states', qos.OUTPUT)
+
+    def restart(self) -> None:
+        """Publish the next pose immediately."""
+        self._limit = RateLimit(self._values['publish_rate'])
+
+    def publish(self, path: FollowedPath, dt: float, steering: Array, stamp: int) -> None:
+        """Publish the pose after a step of dt [s], at most at publish_rate."""
+        if not self._limit.use(stamp):
+            return
+        odometry, values = path.odometry, self._values
+        message = odometry_message(
+            odometry,
+            path.twist,
+            odometry.twist_covariance(path.twist, dt, steering),
+            self.frames,
+            stamp,
+            (values['pose_covariance_diagonal'], values['twist_covariance_diagonal']),
+        )
+        self._poses.publish(message)
+        self.count += 1
+        if self._joints is not None:
+            state = joint_state(self._names, odometry, path.twist, stamp)
+            self._joints.publish(state)
+        if self._transforms is not None:
+            self._transforms.publish(TFMessage(transforms=[self._transform(message)]))
+
+    def _transform(self, message: OdometryMessage) -> TransformStamped:
+        pose = message.pose.pose
+        transform = TransformStamped(header=message.header, child_frame_id=self.frames[1])
+        transform.transform.translation = vector((pose.position.x, pose.position.y, 0.0))
+        transform.transform.rotation = pose.orientation
+        return transform
