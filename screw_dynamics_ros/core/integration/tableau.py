@@ -39,6 +39,91 @@ Tree: TypeAlias = 'tuple[Tree, ...]'
 TOLERANCE = 1e-13
 
 
+@cache
+def rooted_trees(vertices: int) -> tuple[Tree, ...]:
+    """Return all rooted trees with so many vertices.
+
+    >>> [len(rooted_trees(n)) for n in range(1, 9)]
+    [1, 1, 2, 4, 9, 20, 48, 115]
+    """
+    return tuple(forests(vertices - 1, vertices - 1))
+
+
+def forests(vertices: int, largest: int) -> Iterator[tuple[Tree, ...]]:
+    """Yield all sorted tuples of trees with so many vertices in all, none with more than `largest`.
+
+    >>> list(forests(2, 2))
+    [(((),),), ((), ())]
+    """
+    if vertices == 0:
+        yield ()
+    for size in range(min(vertices, largest), 0, -1):
+        for first in rooted_trees(size):
+            for rest in forests(vertices - size, size):
+                if not rest or (len_of(rest[0]), rest[0]) <= (size, first):
+                    yield (first, *rest)
+
+
+def len_of(tree: Tree) -> int:
+    """Return the number of vertices.
+
+    >>> len_of(((), ((),)))
+    4
+    """
+    return 1 + sum(len_of(branch) for branch in tree)
+
+
+def density(tree: Tree) -> int:
+    """Return gamma(t), the number of vertices times that of each branch, recursively.
+
+    >>> density(((), ((),)))
+    8
+    """
+    return len_of(tree) * prod(density(branch) for branch in tree)
+
+
+def weights(A: Array, tree: Tree) -> Array:
+    """Return phi(t) (s,), one for each stage of the method with the matrix A (s, s)."""
+    phi = np.ones(len(A))
+    for branch in tree:
+        phi = phi * (A @ weights(A, branch))
+    return phi
+
+
+def expression(tree: Tree) -> str:
+    """Return phi(t) as a formula, products by elements; c = A 1.
+
+    >>> expression(((), ((),)))
+    '(c * (A c))'
+    """
+    factors = ['c' if branch == () else f'(A {expression(branch)})' for branch in tree]
+    return f'({" * ".join(factors)})' if len(factors) > 1 else ''.join(factors) or '1'
+
+
+def violated(A: Array, b: Array, order: int) -> str | None:
+    """Return the first order condition that fails, in words, or None if all hold.
+
+    Parameters
+    ----------
+    A : (s, s), b : (s,)
+        The method; A may be implicit, too.
+    order : int
+        At least 1. There are 1, 2, 4, 8, 17, 37, 85, 200 conditions of orders 1 to 8.
+
+    Examples
+    --------
+    >>> violated(np.array([[0, 0], [1, 0]]), np.array([0.5, 0.5]), 3)
+    'b . (A c) is 0, not 1/6'
+    """
+    for vertices in range(1, order + 1):
+        for tree in rooted_trees(vertices):
+            value = b @ weights(A, tree)
+            if not abs(value - 1 / density(tree)) < TOLERANCE:
+                target = '1' if vertices == 1 else f'1/{density(tree)}'
+                return f'b . {expression(tree)} is {value:.6g}, not {target}'
+    return None
+
+
 class Tableau:
     """Butcher's tableau of an explicit method, optionally with weights that estimate its error.
 
@@ -178,88 +263,3 @@ DORMAND_PRINCE = Tableau(
 #: Pairs, for steps of controlled length.
 EMBEDDED = (HEUN_EULER, BOGACKI_SHAMPINE, DORMAND_PRINCE)
 TABLEAUS = (EULER, MIDPOINT, HEUN_2, KUTTA_3, HEUN_3, RK4, THREE_EIGHTHS, *EMBEDDED)
-
-
-@cache
-def rooted_trees(vertices: int) -> tuple[Tree, ...]:
-    """Return all rooted trees with so many vertices.
-
-    >>> [len(rooted_trees(n)) for n in range(1, 9)]
-    [1, 1, 2, 4, 9, 20, 48, 115]
-    """
-    return tuple(forests(vertices - 1, vertices - 1))
-
-
-def forests(vertices: int, largest: int) -> Iterator[tuple[Tree, ...]]:
-    """Yield all sorted tuples of trees with so many vertices in all, none with more than `largest`.
-
-    >>> list(forests(2, 2))
-    [(((),),), ((), ())]
-    """
-    if vertices == 0:
-        yield ()
-    for size in range(min(vertices, largest), 0, -1):
-        for first in rooted_trees(size):
-            for rest in forests(vertices - size, size):
-                if not rest or (len_of(rest[0]), rest[0]) <= (size, first):
-                    yield (first, *rest)
-
-
-def len_of(tree: Tree) -> int:
-    """Return the number of vertices.
-
-    >>> len_of(((), ((),)))
-    4
-    """
-    return 1 + sum(len_of(branch) for branch in tree)
-
-
-def density(tree: Tree) -> int:
-    """Return gamma(t), the number of vertices times that of each branch, recursively.
-
-    >>> density(((), ((),)))
-    8
-    """
-    return len_of(tree) * prod(density(branch) for branch in tree)
-
-
-def weights(A: Array, tree: Tree) -> Array:
-    """Return phi(t) (s,), one for each stage of the method with the matrix A (s, s)."""
-    phi = np.ones(len(A))
-    for branch in tree:
-        phi = phi * (A @ weights(A, branch))
-    return phi
-
-
-def expression(tree: Tree) -> str:
-    """Return phi(t) as a formula, products by elements; c = A 1.
-
-    >>> expression(((), ((),)))
-    '(c * (A c))'
-    """
-    factors = ['c' if branch == () else f'(A {expression(branch)})' for branch in tree]
-    return f'({" * ".join(factors)})' if len(factors) > 1 else ''.join(factors) or '1'
-
-
-def violated(A: Array, b: Array, order: int) -> str | None:
-    """Return the first order condition that fails, in words, or None if all hold.
-
-    Parameters
-    ----------
-    A : (s, s), b : (s,)
-        The method; A may be implicit, too.
-    order : int
-        At least 1. There are 1, 2, 4, 8, 17, 37, 85, 200 conditions of orders 1 to 8.
-
-    Examples
-    --------
-    >>> violated(np.array([[0, 0], [1, 0]]), np.array([0.5, 0.5]), 3)
-    'b . (A c) is 0, not 1/6'
-    """
-    for vertices in range(1, order + 1):
-        for tree in rooted_trees(vertices):
-            value = b @ weights(A, tree)
-            if not abs(value - 1 / density(tree)) < TOLERANCE:
-                target = '1' if vertices == 1 else f'1/{density(tree)}'
-                return f'b . {expression(tree)} is {value:.6g}, not {target}'
-    return None

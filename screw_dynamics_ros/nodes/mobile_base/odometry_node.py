@@ -16,7 +16,7 @@ from rclpy.node import Node
 from std_msgs.msg import Header
 
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
-from screw_dynamics_ros.core.mobile.followed_path import TOLERANCE, FollowedPath, WheelReadings
+from screw_dynamics_ros.core.mobile.followed_path import SLIP_TOLERANCE, FollowedPath, WheelReadings
 from screw_dynamics_ros.core.mobile.odometry import Odometry, WheelNoise
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
@@ -234,7 +234,7 @@ class OdometryNode:
             if age > (self.parameters['state_timeout'] or math.inf):
                 joints = shorten(self._base.joints)
                 status.report(Level.ERROR, f'no step of {joints} in {TOPIC} for {age:.3g} s')
-        if path.check.misfit > TOLERANCE:
+        if path.check.misfit > SLIP_TOLERANCE:
             likely = path.check.likely
             status.report(
                 Level.WARN,
