@@ -176,6 +176,34 @@ class PayloadServices:
         return carrier, body.moved(relative_pose(model, mapper, carrier, given))
 
 
+class LinkInertiaService:
+    """Answers requests immediately; changes take effect at the next joint state.
+
+    Parameters
+    ----------
+    services : ImmediateServices
+    inertias : LinkInertias
+    frames : PayloadServices
+        Finds links by the names of their frames.
+    """
+
+    def __init__(
+        self, services: ImmediateServices, inertias: LinkInertias, frames: PayloadServices
+    ) -> None:
+        self._inertias, self._frames = inertias, frames
+        services.add('SetLinkInertia', '~/set_link_inertia', self.set_link_inertia)
+
+    def set_link_inertia(self, request: Any, response: Any) -> None:
+        """Answer a SetLinkInertia request."""
+        duration = seconds(request.transition_time)
+        body = None if request.reset else read_inertia(request.inertia, 'inertia')
+        link = self._frames.active_link(request.link, 'link')
+        self._inertias.set(link, body, duration)
+        response.header.frame_id = self._frames.prefix + link
+        what = 'as described' if body is None else f'{body.mass:g} kg'
+        response.message = f'{link}: {what}{how(duration)}'
+
+
 def link_of(robot: Robot, prefix: str, frame: str, field: str) -> str:
     """Return the link with a frame name, with or without the prefix.
 
@@ -220,31 +248,3 @@ def seconds(duration: Any) -> float:
 def how(duration: float) -> str:
     """Return a text for the time at which a change takes effect."""
     return f' within {duration:g} s' if duration else ' from the next joint state on'
-
-
-class LinkInertiaService:
-    """Answers requests immediately; changes take effect at the next joint state.
-
-    Parameters
-    ----------
-    services : ImmediateServices
-    inertias : LinkInertias
-    frames : PayloadServices
-        Finds links by the names of their frames.
-    """
-
-    def __init__(
-        self, services: ImmediateServices, inertias: LinkInertias, frames: PayloadServices
-    ) -> None:
-        self._inertias, self._frames = inertias, frames
-        services.add('SetLinkInertia', '~/set_link_inertia', self.set_link_inertia)
-
-    def set_link_inertia(self, request: Any, response: Any) -> None:
-        """Answer a SetLinkInertia request."""
-        duration = seconds(request.transition_time)
-        body = None if request.reset else read_inertia(request.inertia, 'inertia')
-        link = self._frames.active_link(request.link, 'link')
-        self._inertias.set(link, body, duration)
-        response.header.frame_id = self._frames.prefix + link
-        what = 'as described' if body is None else f'{body.mass:g} kg'
-        response.message = f'{link}: {what}{how(duration)}'

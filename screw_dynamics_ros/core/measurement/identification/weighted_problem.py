@@ -203,7 +203,7 @@ class WeightedProblem:
         return self.solve(rows, self.start, frames)[0] if frames else self.start
 
     def without_outliers(self, rows: Sequence[int]) -> tuple[list[int], Array]:
-        """Return the measurements without outliers, and P fitted to them (see `outliers`)."""
+        """Return the measurements without outliers, and P fitted to them (see `doubtful`)."""
         P = self.start
         for _ in range(self.most):
             e, A = self.linearized(P, rows, self.free)
