@@ -20,15 +20,18 @@ from ..robot.robot import Robot
 from ..tree.joint_limits import of_coordinates, velocity_names
 from ..types import Array
 from .environment import Environment
-from .stage_torques import StageTorques
-from .step_conditions import MAX_SUBSTEPS, State, StepConditions, longest_swing
 from .stops import LIMIT_TOLERANCE, Stops, first_passage
 from .whole_step import (
+    MAX_SUBSTEPS,
     CompiledWholeStep,
     Moved,
     Remainder,
+    StageTorques,
+    State,
+    StepConditions,
     StepReport,
     is_compiled,
+    longest_swing,
     state,
     whole_step,
 )

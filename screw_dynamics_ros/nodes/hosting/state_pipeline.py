@@ -21,9 +21,9 @@ from screw_dynamics_ros.ros.data_path.loop import ABANDONED, CHANGED, NOT_FINITE
 from screw_dynamics_ros.ros.data_path.rcl import LoopSubscription, PlainFunctions, Rcl
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
-from screw_dynamics_ros.ros.process.deferred_work import DeferredWork
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
+from screw_dynamics_ros.ros.process.timers import DeferredWork
 from screw_dynamics_ros.ros.status import Status
 from screw_dynamics_ros.ros.topics.channel import Channel
 

@@ -14,7 +14,7 @@ from screw_dynamics_ros.core import ArgumentError, DescriptionError, Robot, file
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.simulation import SimulatedRobot
 from screw_dynamics_ros.core.simulation.joint_servo import JointServo
-from screw_dynamics_ros.core.simulation.reference_motion import ReferenceMotion
+from screw_dynamics_ros.core.simulation.posture import ReferenceMotion
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.description import MAX_DESCRIPTION_LENGTH, urdf_text
 from screw_dynamics_ros.ros.description_file import as_urdf
@@ -25,7 +25,7 @@ from ..model.scalar_joints import ScalarJoints, scalar_joints
 from ..parameters.drive_parameters import DriveParameters
 from ..parameters.per_joint import PerJoint
 from .joint_targets import JointTargets
-from .motors import Motors
+from .plant import Motors
 from .world_parameters import read_world
 
 INITIAL = PerJoint('initial_joints', ('initial_positions',), may_be_empty=False, may_repeat=True)

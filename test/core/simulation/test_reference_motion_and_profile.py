@@ -6,11 +6,11 @@
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core.simulation.reference_motion import ReferenceMotion
-from screw_dynamics_ros.core.simulation.reference_profile import (
+from screw_dynamics_ros.core.simulation.joint_servo import (
     DECELERATION_SHARE,
     ReferenceProfile,
 )
+from screw_dynamics_ros.core.simulation.posture import ReferenceMotion
 
 DT = 0.002
 

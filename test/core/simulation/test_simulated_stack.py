@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.simulation import (
     SimulatedStack,
     Spring,
 )
-from screw_dynamics_ros.core.simulation.stack_stops import StackStops, complementary
+from screw_dynamics_ros.core.simulation.simulated_stack import StackStops, complementary
 from screw_dynamics_ros.core.simulation.stops import Stops
 from support.free_boxes import LINK, UPRIGHT, free_box
 from support.models import random_description
