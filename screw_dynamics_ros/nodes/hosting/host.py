@@ -37,7 +37,7 @@ from screw_dynamics_ros.ros.status import Status
 
 from ..model.link_inertias import LinkInertias
 from ..model.payloads import Payloads
-from ..model.running_model import RunningModel
+from ..model.running_model import PlacesOfJoints, RunningModel, place_in_loop
 from ..parameters import base_parameters, gravity_parameters, model_state_parameters
 from ..parameters.drive_parameters import DriveParameters
 from ..services import requests
@@ -52,8 +52,8 @@ from .gravity_source import GravitySource
 from .model_builder import BuiltModel, ModelBuilder
 from .model_parameters import ModelParameters
 from .model_state import ModelStateTopic
-from .multi_dof_source import TOPIC, MultiDofSource
-from .output_group import OutputGroup, Stage
+from .multi_dof_source import MultiDofSource
+from .output_group import CompiledStep, OutputGroup, Stage
 from .payload_topics import PayloadTopics
 from .robot_source import RobotSource
 from .stamp_clock import StampClock
@@ -137,6 +137,7 @@ class ModelHost:
         self.base_source = BaseSource(node, self.parameters, self.states)
         self.multi_dof_source = MultiDofSource(node, self.parameters, self.states)
         self.gravity_source = GravitySource(node, self.parameters, self.states, self.gravity)
+        self.inputs = self.base_source, self.multi_dof_source, self.gravity_source
         self.diagnostics.add(self.payload_status)
         self.diagnostics.add(self.model_state_status)
         self.drawing = DrawingProcess()
@@ -154,20 +155,17 @@ class ModelHost:
                 is_needed=lambda: self.link_inertias.is_changing,
             ),
             Stage(
-                prepare=self.base_source.prepare,
-                is_needed=lambda: self.base_source.is_used,
+                is_needed=lambda: self.model is not None and self.model.is_free,
+                compiled_prepare=CompiledStep(place_in_loop, self._places),
             ),
-            Stage(
-                prepare=self.multi_dof_source.prepare,
-                is_needed=lambda: self.multi_dof_source.is_used,
-            ),
-            Stage(
-                prepare=self.gravity_source.prepare,
-                is_needed=lambda: self.gravity_source.is_changing,
-            ),
+            *(source.stage() for source in self.inputs),
             Stage(observe=self._estimation.recording.observe),
             *(stage for group in self.builder.groups for stage in group.stages()),
         ]
+
+    def _places(self) -> PlacesOfJoints:
+        assert self.model is not None
+        return self.model.places
 
     @property
     def parameters(self) -> Parameters:
@@ -197,13 +195,7 @@ class ModelHost:
     @property
     def suspension(self) -> str:
         """Why nothing is computed for joint states, by source; empty if it is."""
-        sources: dict[str, BaseSource | MultiDofSource | GravitySource] = {
-            'base': self.base_source,
-            TOPIC: self.multi_dof_source,
-            'gravity': self.gravity_source,
-        }
-        suspending = self.states.suspending
-        return '; '.join(each.fault for name, each in sources.items() if name in suspending)
+        return '; '.join(each.fault for each in self.inputs if each.suspends)
 
     # --- interface for output groups and services -----------------------------------------------
 
@@ -314,9 +306,8 @@ class ModelHost:
     def payload_status(self) -> Status:
         """Report gravity, payloads, corrected inertias, and the services that change them."""
         status = Status('payload')
-        self.base_source.report(status)
-        self.multi_dof_source.report(status)
-        self.gravity_source.report(status)
+        for source in self.inputs:
+            source.report(status)
         self.payloads.report(status)
         self.link_inertias.report(status)
         self._estimation.report(status)
@@ -335,8 +326,8 @@ class ModelHost:
         with STATE_LOCK:
             self.payloads.load()
             self.link_inertias.load()
-            self.base_source.keep_house()
-            self.gravity_source.keep_house()
+            for source in self.inputs:
+                source.keep_house()
         self._payload_topics.publish()
 
     def _adopt(self, outcome: DescriptionOutcome[BuiltModel]) -> None:
@@ -363,6 +354,8 @@ class ModelHost:
         self.diagnostics.hardware_id = model.robot.description.name
         self.states.use(model, mapper)
         channels = built.bind(mapper, self.gravity)
+        for source in self.inputs:
+            source.keep_house()
         prefix = self.parameters['frame_prefix']
         self.states.channels = [
             *channels,

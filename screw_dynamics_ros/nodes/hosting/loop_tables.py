@@ -76,6 +76,7 @@ class LoopTables:
         loop.delays, loop.gaps, loop.load = pipeline.delay, pipeline.gaps, pipeline.load
         loop.layout, loop.history = MessageLayout(), StateHistory()
         loop.channels = loop.parts = loop.preparations = loop.steps = ()
+        loop.inputs = pipeline.inputs
 
     def release(self) -> None:
         """Let the handles of ROS be destroyed; the loop has ended."""
@@ -133,10 +134,8 @@ class LoopTables:
         if (
             is_verifying
             or layout is None
-            or model.is_free
             or model.table_call is None
             or not mapper.is_direct
-            or pipeline.suspended
             or (pipeline.drivers and pipeline.followed is None)
             or pipeline.needs_preparation
             or not self._use_layout(mapper, layout)

@@ -16,6 +16,7 @@ from typing import Any
 
 from rclpy.node import Node
 
+from screw_dynamics_ros.ros.data_path.records import InputRecord
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
 from screw_dynamics_ros.ros.messages.cdr import packed
@@ -53,8 +54,8 @@ class StatePipeline(StateInput):
         All topics.
     model_since : float
         Time at which this robot was adopted, on the monotonic clock [s].
-    suspended : bool
-        Whether nothing is computed and published, as without joint states; see `suspend`.
+    inputs : tuple of InputRecord
+        Inputs beside joint states.
     deferred_work : DeferredWork
         Work between joint states.
     listened : list of Channel
@@ -68,8 +69,7 @@ class StatePipeline(StateInput):
         self.model: RunningModel | None = None
         self.channels: Sequence[Channel] = ()
         self.model_since = -math.inf
-        self._suspending: set[str] = set()
-        self._lost: set[str] = set()  # inputs of which the last state had no measurement
+        self.inputs: tuple[InputRecord, ...] = ()
         self.deferred_work = DeferredWork(node)
         self.model_state: ModelStateTopic | None = None
         self.listened: list[Channel] = []
@@ -77,33 +77,10 @@ class StatePipeline(StateInput):
         self._waiting: float | None = None  # time of publication of the waiting state
         self._free_since = self._turn = -math.inf
 
-    def suspend(self, reason: str, is_suspended: bool) -> None:
-        """Compute and publish nothing as long as there is a reason."""
-        if is_suspended:
-            self._suspending.add(reason)
-        else:
-            self._suspending.discard(reason)
-
-    def lose(self, name: str, is_lost: bool, stops: bool = True) -> None:
-        """Note whether an input of the current state is lost, and suspend if that `stops` outputs.
-
-        Observers start again when it is lost and when it returns.
-        """
-        if is_lost != (name in self._lost):
-            self._lost ^= {name}
-            if self.mapper is not None:
-                self.mapper.restarted = True
-        self.suspend(name, is_lost and stops)
-
-    @property
-    def suspending(self) -> frozenset[str]:
-        """The reasons of `suspend`."""
-        return frozenset(self._suspending)
-
     @property
     def suspended(self) -> bool:
-        """Whether `suspend` has a reason."""
-        return bool(self._suspending)
+        """Whether an input is lost that stops the outputs."""
+        return any(each.is_lost and each.stops for each in self.inputs)
 
     @property
     def stages(self) -> Sequence[Stage]:

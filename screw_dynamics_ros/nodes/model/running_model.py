@@ -14,11 +14,14 @@ import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, FusedKernel, Robot
 from screw_dynamics_ros.core.compile.table_call import TableCall
-from screw_dynamics_ros.core.compile.typed.records import AddressTable
+from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
+from screw_dynamics_ros.core.compile.typed.records import AddressTable, Record
 from screw_dynamics_ros.core.robot.actuated_robot import elements
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import INERTIA_CHANGES, Formula
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.data_path.loop import compiled_step
+from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.joint_states.completion import Completion
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 
@@ -26,6 +29,40 @@ from .actuated import actuated
 from .closed_loops import LoopCompletion, RobotWithLoops
 from .coupled_motors import CoupledMotors
 from .scalar_joints import ScalarJoints, coordinates, scalar_joints
+
+
+class PlacesOfJoints(Record):
+    """Where the state of `joints` is in that of a robot that has others.
+
+    Attributes
+    ----------
+    state : (3 n,) array
+        Positions, velocities and torques of `joints`.
+    q_places, v_places : (n,) arrays of int
+    q, v : (nq,), (nv,) arrays
+    """
+
+    state: Floats
+    q_places: Ints
+    v_places: Ints
+    q: Floats
+    v: Floats
+
+
+@typed
+def place(joints: PlacesOfJoints) -> None:
+    """Write positions and velocities into the state of the robot."""
+    n = len(joints.q_places)
+    for k in range(n):
+        joints.q[joints.q_places[k]] = joints.state[k]
+        joints.v[joints.v_places[k]] = joints.state[n + k]
+
+
+@compiled_step
+def place_in_loop(joints: PlacesOfJoints, loop: LoopRecord) -> int:
+    """Write the joint state into that of the robot."""
+    place(joints)
+    return TAKEN
 
 
 class RunningModel(ScalarJoints):
@@ -53,7 +90,9 @@ class RunningModel(ScalarJoints):
     results : dict
         The array of each output, overwritten by `evaluate`.
     q, v : (nq,), (nv,) arrays
-        The state of the whole robot; `evaluate` writes that of `joints`.
+        The state of the whole robot.
+    places : PlacesOfJoints
+        Writes that of `joints`, if the robot has other ones.
     table_call : TableCall or None
         The kernel for the compiled loop, which passes the record `addresses`.
     total : () array
@@ -100,6 +139,9 @@ class RunningModel(ScalarJoints):
             self.results = dict(zip(self._kernel.outputs, map(np.zeros, self._kernel.shapes)))
             self.total = self.results[total]
             self.table_call = self._kernel.table_call
+        self.places = PlacesOfJoints()
+        self.places.q_places, self.places.v_places = self.q_places, self.v_places
+        self.places.q, self.places.v = self.q, self.v
         self.connect(np.zeros((3, len(self.joints))), np.zeros(3))
 
     @property
@@ -117,7 +159,7 @@ class RunningModel(ScalarJoints):
         gravity : (3,) array
             Read at each evaluation.
         """
-        self._state = state
+        self.places.state = state
         self._parameters['measured'] = state[2]
         if not self.is_free:
             self.q, self.v = state[0], state[1]
@@ -143,8 +185,7 @@ class RunningModel(ScalarJoints):
         if self._kernel is None:
             return True
         if self.is_free:
-            self.q[self.q_places] = self._state[0]
-            self.v[self.v_places] = self._state[1]
+            place(self.places)
         self._compute()
         return math.isfinite(self.total)
 

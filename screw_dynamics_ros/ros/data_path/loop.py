@@ -169,6 +169,7 @@ def process(loop: LoopRecord) -> int:
     outcome = DONE
     if loop.is_read:
         prepare(loop)
+    if loop.is_read and not is_suspended(loop):
         kernel(loop.kernel, loop.arguments)
         if not math.isfinite(loop.total[0]):
             return NOT_FINITE
@@ -303,6 +304,15 @@ def prepare(loop: LoopRecord) -> None:
     """Take the steps before the kernel."""
     for k in range(len(loop.preparations)):
         take_step(loop.preparations[k], loop)
+
+
+@typed
+def is_suspended(loop: LoopRecord) -> bool:
+    """Return whether an input is lost that stops the outputs."""
+    for k in range(len(loop.inputs)):  # noqa: SIM110 - `any` is not compiled
+        if loop.inputs[k].is_lost and loop.inputs[k].stops:
+            return True
+    return False
 
 
 @typed

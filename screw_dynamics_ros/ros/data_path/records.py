@@ -67,6 +67,34 @@ def count_served(load: LoadCounts, duration: float) -> None:
     load.longest = max(load.longest, duration)
 
 
+class InputRecord(Record):
+    """An input beside joint states.
+
+    Attributes
+    ----------
+    is_used : bool
+    is_lost : bool
+        Whether the last state had no measurement of it; False if it is not used.
+    stops : bool
+        Whether there are no outputs while it is lost.
+    timeout : float
+        Longest age of a measurement [s].
+    """
+
+    is_used: bool
+    is_lost: bool
+    stops: bool
+    timeout: float
+
+
+@typed
+def note_loss(record: InputRecord, is_lost: bool, mapper: StampedMessages) -> None:
+    """Note whether an input is lost; observers restart when it is lost and when it returns."""
+    if is_lost != record.is_lost:
+        mapper.restarted = True
+    record.is_lost = is_lost
+
+
 class MessageLayout(Record):
     """What the messages of one layout have in common.
 
@@ -201,8 +229,8 @@ class LoopRecord(Record):
         AddressTable of its inputs and outputs.
     total : (1,) array
         Finite if all outputs that must be are.
-    channels, parts, preparations, steps : tuples
-        Outputs, parts of the model state, steps before and after the kernel.
+    channels, parts, preparations, steps, inputs : tuples
+        Outputs, parts of the model state, steps before and after the kernel, further inputs.
     needs_python : bool
         Whether Python processes each state after the loop.
     history : StateHistory
@@ -244,6 +272,7 @@ class LoopRecord(Record):
     parts: tuple[ModelStatePart, ...]
     preparations: tuple[LoopStep, ...]
     steps: tuple[LoopStep, ...]
+    inputs: tuple[InputRecord, ...]
     needs_python: bool
     history: StateHistory
     max_delay: float

@@ -176,9 +176,9 @@ def test_stamps_that_run_back_restart_the_history(robot):
     stamp = made.now()
     made.measured(stamp)
     made.measured(stamp - MS)  # late, ignored
-    assert made.host.base_source._body.history.newest == stamp
+    assert made.host.base_source._bodies['base'].history.newest == stamp
     made.measured(stamp - 2 * S)  # a simulation that begins again
-    assert made.host.base_source._body.history.newest == stamp - 2 * S
+    assert made.host.base_source._bodies['base'].history.newest == stamp - 2 * S
 
 
 def test_orientation_and_angular_velocity_of_an_imu(robot):
@@ -195,7 +195,7 @@ def test_orientation_and_angular_velocity_of_an_imu(robot):
     message.orientation_covariance[0] = -1.0
     write_stamp(message, stamp + MS)
     made.host.base_source.receive_imu(message)
-    assert made.host.base_source._body.history.newest == stamp
+    assert made.host.base_source._bodies['base'].history.newest == stamp
 
 
 @pytest.mark.parametrize('gravity', [9.81, 1.0])
@@ -267,7 +267,6 @@ def test_poses_on_tf(robot):
     offset.header.frame_id = 'map'
     offset.transform.rotation.w = 1.0
     offset.transform.translation.x = 1.5
-    made.host.base_source.prepare()
     chain.receive(TFMessage(transforms=[offset]), True)
     start = made.now()
     for k in (0, 10):
