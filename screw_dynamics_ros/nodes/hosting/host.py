@@ -35,6 +35,7 @@ from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.services import Answer, Services
 from screw_dynamics_ros.ros.status import Status
 
+from ..model.inertial_input import InertialInput, load_in_loop
 from ..model.link_inertias import LinkInertias
 from ..model.payloads import Payloads
 from ..model.running_model import PlacesOfJoints, RunningModel, place_in_loop
@@ -146,14 +147,8 @@ class ModelHost:
     def stages(self) -> list[Stage]:
         """Return the stages that process each joint state in addition to the kernel, in order."""
         return [
-            Stage(
-                prepare=self.payloads.prepare,
-                is_needed=lambda: self.payloads.is_changing,
-            ),
-            Stage(
-                prepare=self.link_inertias.prepare,
-                is_needed=lambda: self.link_inertias.is_changing,
-            ),
+            inertial_stage(self.payloads),
+            inertial_stage(self.link_inertias),
             Stage(
                 is_needed=lambda: self.model is not None and self.model.is_free,
                 compiled_prepare=CompiledStep(place_in_loop, self._places),
@@ -398,3 +393,9 @@ class ModelHost:
         if self.mapper is not None:
             self._model_parameters.calibrate(self.mapper)
         self.source.follow_parameter('robot_description' in values)
+
+
+def inertial_stage(each: InertialInput) -> Stage:
+    """Return the step that follows transitions of an input of the kernel."""
+    step = CompiledStep(load_in_loop, lambda: each.loaded)
+    return Stage(each.load, is_needed=lambda: each.is_changing, compiled_prepare=step)

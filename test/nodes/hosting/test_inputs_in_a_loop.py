@@ -17,6 +17,7 @@ pytest.importorskip('screw_dynamics_msgs.msg._model_state')
 if not sys.platform.startswith('linux'):
     pytest.skip('the loop is for Linux', allow_module_level=True)
 
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.input_messages import SLED, SOURCES
 from support.loop_pair import pairs
@@ -119,4 +120,65 @@ def test_a_gravity_that_is_held_needs_no_python(pair):
     both.listen(TOPICS)
     for _ in range(4):
         state(both)
+    assert both.loop.outcomes[-3:] == ['done'] * 3
+
+
+BOX = RigidBody(2.0, np.array([0.1, 0.2, 0.3]), np.diag([0.04, 0.05, 0.06]))
+
+
+def carry(both, duration):
+    """Attach a payload, and replace the inertia of a link."""
+    for node in both.nodes:
+        with STATE_LOCK:
+            node.host.payloads.put('box', 'arm', BOX, duration)
+            node.host.link_inertias.set('cart', BOX, duration)
+
+
+@pytest.mark.parametrize('names', [[], *SETS], ids=lambda names: ' and '.join(names) or 'alone')
+def test_transitions_of_inertias_need_no_python(pair, names):
+    """The mass of the payload and that of the link follow the time, with all other inputs."""
+    both = made(pair, names)
+    measure(both, names)
+    for _ in range(3):
+        state(both)
+    carry(both, 0.04)
+    model, masses = both.loop.host.model, []
+    for _ in range(14):
+        measure(both, names)
+        assert state(both) > 0
+        inputs = model.payload, model.inertia_changes
+        masses.append([each.reshape(-1, 10)[:, 0].sum() for each in inputs])
+    assert both.loop.outcomes[-14:] == ['done'] * 14
+    share = np.minimum(1.0, np.arange(1, 15) * 0.1)
+    np.testing.assert_allclose(masses, np.outer(share, [2.0, -1.0]), atol=1e-9)
+    assert not both.loop.host.payloads.is_changing
+
+
+def test_commands_blend_to_a_payload_without_a_transition(pair):
+    """They never change by the whole torque of the payload at once."""
+    both = pair(model_state=[''])
+    both.set(0, enabled=True)
+    both.listen(('/commands',))
+    (torque,) = [
+        group.commands.torque
+        for group in both.loop.host.builder.groups
+        if hasattr(group, 'commands')
+    ]
+
+    def command():
+        both.wait(0.02)
+        both.send(q=np.full(8, 0.3), v=np.zeros(8))
+        return torque.command.copy()
+
+    before = [command() for _ in range(110)][-1]
+    assert both.loop.outcomes[-1] == 'done'
+    for node in both.nodes:
+        with STATE_LOCK:
+            node.host.payloads.put('box', 'panda_hand', BOX)
+    found = [command() for _ in range(16)]
+    steps = np.abs(np.diff([before, *found], axis=0)).max(axis=1)
+    whole = np.abs(found[-1] - before).max()
+    assert whole > 5.0
+    assert (steps[:4] > 0.0).all()
+    assert steps.max() < 0.5 * whole
     assert both.loop.outcomes[-3:] == ['done'] * 3
