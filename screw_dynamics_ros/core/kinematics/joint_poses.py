@@ -97,22 +97,10 @@ class PlanarCoordinates:
 
 
 @typed
-def write_free(pose: Floats, twist: Floats, q: Floats, v: Floats) -> None:
-    """Write coordinates (7,) and velocities (6,) of a floating joint.
-
-    `pose` (7,) is that of `free_coordinates`, `twist` (6,) the body twist.
-    """
-    for k in range(7):
-        q[k] = pose[k]
-    for k in range(6):
-        v[k] = twist[k]
-
-
-@typed
 def write_planar(pose: Floats, twist: Floats, q: Floats, v: Floats) -> None:
     """Write coordinates and velocities (3,) of a planar joint, projected on its plane.
 
-    Arguments as for `write_free`, `aligned` with the axes of the plane.
+    `pose` (7,), that of `free_coordinates`, and `twist` (6,) are `aligned` with the plane.
     """
     x = pose[3]
     y = pose[4]

@@ -7,6 +7,11 @@ Between two measurements the body moves along the screw from one pose to the nex
 components of its twist in its own axes change at a constant rate; outside of them it goes on with
 the nearest twist, C(t) = C(t_k) exp((t - t_k) V_k).
 
+With C = (R, p), X = (xi, eta), t = |xi|, e = xi / t, eta = a + b where a is parallel to e, and
+h = s t / 2,
+
+    C exp(s X) = (R exp(s xi), p + s R a + (2 / t) sin(h) R (cos(h) b + sin(h) e x b)).
+
 Source: Bruyninckx 2010, 3.6 (finite displacement twist); interpolation along a screw as in Müller
 2018, section 2.1.
 """
@@ -25,6 +30,7 @@ from ..units import NANOSECONDS
 from .joint_poses import free_coordinates
 
 LENGTH = 100  # measurements that are kept
+SIZE = 21  # numbers of `screw_path`
 
 
 class PoseHistory(Record):
@@ -33,15 +39,13 @@ class PoseHistory(Record):
     Attributes
     ----------
     written : int
-        Number of measurements so far; the last ones are in rows of the other arrays.
+        Number of measurements so far; the last N are in rows of the arrays.
     stamps : (N,) array of int
         [ns].
-    poses : (7 N,) array
-        Position (x, y, z) and unit quaternion (x, y, z, w).
-    screws, twists : (6 N,) arrays
-        Motion from the measurement before, and body twist.
+    twists, before, after : (6 N,), (21 N,), (21 N,) arrays
+        Body twists; `screw_path` from the measurement before, and with the twist.
     pose, twist : (7,), (6,) arrays
-        At the time, angular part of the twist first, in the axes of the body [rad/s, m/s].
+        At the time: position and unit quaternion (x, y, z, w); body twist, angular part first.
     age : float
         From the time to the nearest measurement [s], infinite without any.
 
@@ -61,18 +65,17 @@ class PoseHistory(Record):
 
     written: int
     stamps: Ints
-    poses: Floats
-    screws: Floats
     twists: Floats
+    before: Floats
+    after: Floats
     pose: Floats
     twist: Floats
     age: float
 
     def __init__(self) -> None:
-        self.stamps = np.zeros(LENGTH, dtype=np.int64)
-        self.poses, self.pose = np.zeros(7 * LENGTH), np.zeros(7)
-        self.screws, self.twists = np.zeros((2, 6 * LENGTH))
-        self.twist = np.zeros(6)
+        self.stamps, self.twists = np.zeros(LENGTH, dtype=np.int64), np.zeros(6 * LENGTH)
+        self.before, self.after = np.zeros((2, SIZE * LENGTH))
+        self.pose, self.twist, self._last = np.zeros(7), np.zeros(6), np.eye(4)
         self.clear()
 
     def clear(self) -> None:
@@ -95,123 +98,88 @@ class PoseHistory(Record):
         twist : (6,) array, optional
             Body twist [rad/s, m/s]. By default that of the motion since the last measurement.
         """
-        newest, row = self.newest, self.written % len(self.stamps)
-        if newest is not None and stamp <= newest:
-            return False
-        poses, screws = self.poses.reshape(-1, 7), self.screws.reshape(-1, 6)
-        coordinates, screw = free_coordinates(pose), np.zeros(6)
+        newest, row, screw = self.newest, self.written % len(self.stamps), np.zeros(6)
         if newest is not None:
-            before = se3.pose(quaternions.to_matrix(poses[row - 1, 3:]), poses[row - 1, :3])
-            screw = se3.log(se3.inverse(before) @ pose)
-            if twist is None:
-                twist = screw / ((stamp - newest) / NANOSECONDS)
-        self.stamps[row], poses[row], screws[row] = stamp, coordinates, screw
-        self.twists.reshape(-1, 6)[row] = 0.0 if twist is None else twist
+            if stamp <= newest:
+                return False
+            screw = se3.log(se3.inverse(self._last) @ pose)
+        if twist is None:
+            twist = screw if newest is None else screw / ((stamp - newest) / NANOSECONDS)
+        self.before[SIZE * row :][:SIZE] = screw_path(self._last, screw)
+        self.after[SIZE * row :][:SIZE] = screw_path(pose, twist)
+        self.stamps[row], self.twists[6 * row :][:6], self._last = stamp, twist, pose
         self.written += 1
         return True
+
+
+def screw_path(pose: Array, screw: Array) -> Array:
+    """Return the numbers (21,) of C exp(s X) for `move`: a pose (4, 4) and a screw (6,), [rad, m].
+
+    They are the angle, p, R a, R b, R (e x b), the unit quaternion of R, and its product with e.
+    """
+    R, xi, eta = pose[:3, :3], screw[:3], screw[3:]
+    angle = math.hypot(*xi)
+    e = xi / angle if angle else xi
+    a = (e @ eta) * e if angle else eta
+    C = free_coordinates(pose)
+    vectors = R @ np.column_stack([a, eta - a, np.cross(e, eta)])
+    return np.hstack([angle, C[:3], *vectors.T, C[3:], quaternions.product(C[3:], [*e, 0.0])])
+
+
+@typed
+def move(path: Floats, share: float, pose: Floats) -> None:
+    """Set a pose (7,), with a quaternion of w >= 0, to that at a share of a `screw_path`.
+
+    >>> pose, path = np.zeros(7), screw_path(np.eye(4), np.array([0, 0, np.pi, 2.0, 0, 0]))
+    >>> move(path, 0.5, pose)
+    >>> pose.round(6) + 0.0
+    array([0.63662 , 0.63662 , 0.      , 0.      , 0.      , 0.707107,
+           0.707107])
+    """
+    s = math.sin(0.5 * share * path[0])
+    c = math.cos(0.5 * share * path[0])
+    chord = 2.0 * s / path[0] if path[0] > 0.0 else share
+    for k in range(3):
+        along = path[1 + k] + share * path[4 + k]
+        pose[k] = along + chord * (c * path[7 + k] + s * path[10 + k])
+    sign = -1.0 if c * path[16] + s * path[20] < 0.0 else 1.0
+    for k in range(4):
+        pose[3 + k] = sign * (c * path[13 + k] + s * path[17 + k])
 
 
 @typed
 def find_motion(history: PoseHistory, stamp: int) -> None:
     """Set pose, twist and age at a time [ns]; without any measurement only the age."""
     history.age = math.inf
-    if history.written == 0:
-        return
     size = len(history.stamps)
     last = history.written - 1
-    first = max(0, history.written - size)
     k = last
-    while k > first and history.stamps[k % size] > stamp:
+    while k > max(0, last + 1 - size) and history.stamps[k % size] > stamp:
         k -= 1
-    row = k % size
-    following = (k + 1) % size
-    elapsed = stamp - history.stamps[row]
-    twist = history.twists[6 * row :]
-    if k == last or elapsed < 0:
-        seconds = float(elapsed) / 1e9
-        history.age = abs(seconds)
-        move(history.poses[7 * row :], twist, seconds, history.pose)
-        for i in range(6):
-            history.twist[i] = twist[i]
+    if k < 0:
         return
-    whole = history.stamps[following] - history.stamps[row]
-    share = float(elapsed) / float(whole)
-    history.age = float(min(elapsed, whole - elapsed)) / 1e9
-    move(history.poses[7 * row :], history.screws[6 * following :], share, history.pose)
-    after = history.twists[6 * following :]
+    row = k % size
+    following = row
+    elapsed = stamp - history.stamps[row]
+    nearest = abs(elapsed)
+    weight = 0.0
+    if elapsed >= 0 and k < last:
+        following = (k + 1) % size
+        whole = history.stamps[following] - history.stamps[row]
+        nearest = min(elapsed, whole - elapsed)
+        weight = float(elapsed) / float(whole)
+        move(history.before[SIZE * following :], weight, history.pose)
+    else:
+        move(history.after[SIZE * row :], float(elapsed) / 1e9, history.pose)
+    history.age = float(nearest) / 1e9
     for i in range(6):
-        history.twist[i] = (1.0 - share) * twist[i] + share * after[i]
+        change = history.twists[6 * following + i] - history.twists[6 * row + i]
+        history.twist[i] = history.twists[6 * row + i] + weight * change
 
 
 @typed
 def rest(history: PoseHistory) -> None:
     """Set the last measured pose, at rest."""
-    pose = history.poses[7 * ((history.written - 1) % len(history.stamps)) :]
-    for i in range(7):
-        history.pose[i] = pose[i]
+    move(history.after[SIZE * ((history.written - 1) % len(history.stamps)) :], 0.0, history.pose)
     for i in range(6):
         history.twist[i] = 0.0
-
-
-@typed
-def move(pose: Floats, screw: Floats, share: float, moved: Floats) -> None:
-    """Set `moved` (7,) to C exp(s X): a pose (7,) moved by a share of a screw (6,), [rad, m].
-
-    The unit quaternion of the result has w >= 0.
-
-    >>> moved = np.zeros(7)
-    >>> move(np.array([1.0, 0, 0, 0, 0, 0, 1]), np.array([0, 0, np.pi, 2.0, 0, 0]), 0.5, moved)
-    >>> moved.round(6)
-    array([1.63662 , 0.63662 , 0.      , 0.      , 0.      , 0.707107,
-           0.707107])
-    """
-    x = share * screw[0]
-    y = share * screw[1]
-    z = share * screw[2]
-    a = share * screw[3]
-    b = share * screw[4]
-    c = share * screw[5]
-    square = x * x + y * y + z * z
-    angle = math.sqrt(square)
-    sinc = math.sin(0.5 * angle) / angle if angle > 0.0 else 0.5
-    w = math.cos(0.5 * angle)
-    # r = eta + f xi x eta + g xi x (xi x eta), see `so3.dexp`.
-    f = 2.0 * sinc * sinc
-    g = (angle - math.sin(angle)) / (angle * square) if angle > 1.0 else series_of_dexp(square)
-    d = y * c - z * b
-    e = z * a - x * c
-    h = x * b - y * a
-    a += f * d + g * (y * h - z * e)
-    b += f * e + g * (z * d - x * h)
-    c += f * h + g * (x * e - y * d)
-    x *= sinc
-    y *= sinc
-    z *= sinc
-    i = pose[3]
-    j = pose[4]
-    k = pose[5]
-    s = pose[6]
-    # Position p + R r with R r = r + 2 v x (w r + v x r).
-    d = s * a + j * c - k * b
-    e = s * b + k * a - i * c
-    h = s * c + i * b - j * a
-    moved[0] = pose[0] + a + 2.0 * (j * h - k * e)
-    moved[1] = pose[1] + b + 2.0 * (k * d - i * h)
-    moved[2] = pose[2] + c + 2.0 * (i * e - j * d)
-    scalar = s * w - i * x - j * y - k * z
-    sign = -1.0 if scalar < 0.0 else 1.0
-    moved[3] = sign * (s * x + i * w + j * z - k * y)
-    moved[4] = sign * (s * y + j * w + k * x - i * z)
-    moved[5] = sign * (s * z + k * w + i * y - j * x)
-    moved[6] = sign * scalar
-
-
-@typed
-def series_of_dexp(square: float) -> float:
-    """Return (t - sin t) / t^3 for angles t up to 1 rad, from t^2."""
-    total = 0.0
-    term = 1.0 / 6.0
-    for k in range(2, 11):
-        total += term
-        term *= -square / float(2 * k * (2 * k + 1))
-    return total

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from rclpy.node import Node
 
-from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.functions import Floats
 from screw_dynamics_ros.core.errors import MissingStateError, ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.estimation.gravity_direction import (
     OrientationCheck,
@@ -23,7 +23,6 @@ from screw_dynamics_ros.core.measurement.estimation.gravity_direction import (
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import TAKEN, InputRecord, LoopRecord, note_loss
-from screw_dynamics_ros.ros.joint_states.stamped_messages import StampedMessages
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.status import Level, Status
 
@@ -54,26 +53,16 @@ class GravityRecord(InputRecord):
     arrival: float
 
 
-@typed
-def is_stale(record: GravityRecord, now: float) -> bool:
-    """Return whether the direction is out of date or unknown at a time [s]."""
-    return record.arrival == -math.inf or now - record.arrival > record.timeout > 0.0
-
-
-@typed
-def follow_gravity(record: GravityRecord, mapper: StampedMessages, now: float) -> None:
-    """Rotate gravity towards its source at a time [s]."""
-    if record.arrival == -math.inf:
-        record.turning.last = now
-    else:
-        turn_gravity(record.turning, record.target, record.cutoff, now)
-    note_loss(record, is_stale(record, now), mapper)
-
-
 @compiled_step
-def follow_gravity_in_loop(record: GravityRecord, loop: LoopRecord) -> int:
+def follow_gravity(record: GravityRecord, loop: LoopRecord) -> int:
     """Rotate gravity towards its source."""
-    follow_gravity(record, loop.mapper, loop.start)
+    is_lost = record.arrival == -math.inf
+    if is_lost:
+        record.turning.last = loop.start
+    else:
+        turn_gravity(record.turning, record.target, record.cutoff, loop.start)
+        is_lost = loop.start - record.arrival > record.timeout > 0.0
+    note_loss(record, is_lost, loop.mapper)
     return TAKEN
 
 
@@ -89,7 +78,6 @@ class GravitySource(MeasuredInput):
     """
 
     QUANTITY, NOTHING = 'gravity', 'no message so far'
-    STEP, EVALUATE = follow_gravity_in_loop, follow_gravity
     record: GravityRecord
 
     def __init__(
@@ -97,7 +85,7 @@ class GravitySource(MeasuredInput):
     ) -> None:
         record = GravityRecord()
         record.turning, record.target = TurningGravity(gravity), gravity.copy()
-        super().__init__(node, parameters, states, record)
+        super().__init__(node, parameters, states, record, follow_gravity)
 
     @property
     def is_used(self) -> bool:

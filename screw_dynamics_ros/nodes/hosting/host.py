@@ -38,7 +38,7 @@ from screw_dynamics_ros.ros.status import Status
 from ..model.inertial_input import InertialInput, load_in_loop
 from ..model.link_inertias import LinkInertias
 from ..model.payloads import Payloads
-from ..model.running_model import PlacesOfJoints, RunningModel, place_in_loop
+from ..model.running_model import PlacesOfJoints, RunningModel, place_joints
 from ..parameters import base_parameters, gravity_parameters, model_state_parameters
 from ..parameters.drive_parameters import DriveParameters
 from ..services import requests
@@ -151,7 +151,7 @@ class ModelHost:
             inertial_stage(self.link_inertias),
             Stage(
                 is_needed=lambda: self.model is not None and self.model.is_free,
-                compiled_prepare=CompiledStep(place_in_loop, self._places),
+                compiled_prepare=CompiledStep(place_joints, self._places),
             ),
             *(source.stage() for source in self.inputs),
             Stage(observe=self._estimation.recording.observe),
@@ -398,4 +398,4 @@ class ModelHost:
 def inertial_stage(each: InertialInput) -> Stage:
     """Return the step that follows transitions of an input of the kernel."""
     step = CompiledStep(load_in_loop, lambda: each.loaded)
-    return Stage(each.load, is_needed=lambda: each.is_changing, compiled_prepare=step)
+    return Stage(is_needed=lambda: each.is_changing, compiled_prepare=step)

@@ -15,12 +15,12 @@ import numpy as np
 from rclpy.node import Node
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.joint_poses import (
     FreeCoordinates,
     PlanarCoordinates,
-    write_free,
     write_planar,
 )
 from screw_dynamics_ros.core.kinematics.pose_history import PoseHistory, find_motion, rest
@@ -30,7 +30,6 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import TAKEN, InputRecord, LoopRecord, note_loss
-from screw_dynamics_ros.ros.joint_states.stamped_messages import StampedMessages
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.topics.frame_chain import fault_of, listed
 
@@ -116,24 +115,19 @@ def write_motion(body: MeasuredBody, q: Floats, v: Floats, stamp: int, timeout: 
     if body.is_planar:
         write_planar(history.pose, history.twist, q[body.q_place :], v[body.v_place :])
     else:
-        write_free(history.pose, history.twist, q[body.q_place :], v[body.v_place :])
+        copy_bytes(q[body.q_place :], history.pose, 56)
+        copy_bytes(v[body.v_place :], history.twist, 48)
 
 
-@typed
-def write_motions(record: MotionRecord, mapper: StampedMessages, now: float) -> None:
+@compiled_step
+def write_motions(record: MotionRecord, loop: LoopRecord) -> int:
     """Write the motions of all bodies at the stamp of the current joint state."""
     is_lost = False
     for k in range(len(record.bodies)):
         body = record.bodies[k]
-        write_motion(body, record.q, record.v, mapper.stamp, record.timeout)
+        write_motion(body, record.q, record.v, loop.mapper.stamp, record.timeout)
         is_lost = is_lost or body.is_lost
-    note_loss(record, is_lost, mapper)
-
-
-@compiled_step
-def write_motions_in_loop(record: MotionRecord, loop: LoopRecord) -> int:
-    """Write the motions of all bodies."""
-    write_motions(record, loop.mapper, loop.start)
+    note_loss(record, is_lost, loop.mapper)
     return TAKEN
 
 
@@ -144,7 +138,6 @@ class MotionSource(MeasuredInput):
     """
 
     QUANTITY = 'base'
-    STEP, EVALUATE = write_motions_in_loop, write_motions
     record: MotionRecord
 
     def __init__(self, node: Node, parameters: Parameters, states: StatePipeline) -> None:
@@ -152,7 +145,7 @@ class MotionSource(MeasuredInput):
         self._model: RunningModel | None = None  # the one of `_bodies`
         record = MotionRecord()
         record.bodies = ()
-        super().__init__(node, parameters, states, record)
+        super().__init__(node, parameters, states, record, write_motions)
 
     @abstractmethod
     def _bodies_of(self, model: RunningModel) -> dict[str, MeasuredBody]:

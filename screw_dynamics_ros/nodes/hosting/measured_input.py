@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,7 +14,6 @@ from rclpy.qos import qos_profile_sensor_data
 from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.ros.data_path.records import InputRecord
-from screw_dynamics_ros.ros.joint_states.stamped_messages import StampedMessages
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
@@ -46,6 +44,8 @@ class MeasuredInput(ABC):
     states : StatePipeline
         Publishes nothing while an input is lost that stops outputs.
     record : InputRecord
+    step : callable
+        A `compiled_step` that evaluates the record.
 
     Attributes
     ----------
@@ -53,20 +53,22 @@ class MeasuredInput(ABC):
         In the names of parameters: QUANTITY_timeout [s], 0 for never, and on_QUANTITY_loss.
     NOTHING : str
         Why it is unknown before the first message.
-    STEP, EVALUATE : callables
-        The compiled step, and the same for ``(record, mapper, now)`` with the time [s].
     """
 
     QUANTITY: ClassVar[str]
     NOTHING: ClassVar[str] = 'no measurement so far'
-    STEP: ClassVar[Callable[..., int]]
-    EVALUATE: ClassVar[Callable[[Any, StampedMessages, float], None]]
 
     def __init__(
-        self, node: Node, parameters: Parameters, states: StatePipeline, record: InputRecord
+        self,
+        node: Node,
+        parameters: Parameters,
+        states: StatePipeline,
+        record: InputRecord,
+        step: Callable[..., int],
     ) -> None:
         self._node, self._parameters, self._states = node, parameters, states
-        self.record, self._reason = record, ''
+        self._step, self._reason = CompiledStep(step, lambda: record), ''
+        self.record = record
         self._chain: FrameChain | None = None
         self._subscribed: set[str] = set()
         states.inputs = (*states.inputs, record)
@@ -127,13 +129,12 @@ class MeasuredInput(ABC):
 
     def stage(self) -> Stage:
         """Return the step before the kernel."""
-        step = CompiledStep(self.STEP, lambda: self.record)
-        return Stage(self.prepare, is_needed=lambda: self.record.is_used, compiled_prepare=step)
+        return Stage(is_needed=lambda: self.record.is_used, compiled_prepare=self._step)
 
     def prepare(self) -> None:
         """Evaluate the input for the current joint state."""
-        if self.record.is_used and self._states.mapper is not None:
-            type(self).EVALUATE(self.record, self._states.mapper, time.monotonic())
+        if self.record.is_used:
+            self._states.prepare(self._step)
 
     # --- results --------------------------------------------------------------------------------
 

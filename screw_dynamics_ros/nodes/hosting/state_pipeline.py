@@ -16,7 +16,7 @@ from typing import Any
 
 from rclpy.node import Node
 
-from screw_dynamics_ros.ros.data_path.records import InputRecord
+from screw_dynamics_ros.ros.data_path.records import InputRecord, LoopRecord
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
 from screw_dynamics_ros.ros.messages.cdr import packed
@@ -70,6 +70,7 @@ class StatePipeline(StateInput):
         self.channels: Sequence[Channel] = ()
         self.model_since = -math.inf
         self.inputs: tuple[InputRecord, ...] = ()
+        self._loop = LoopRecord()  # for `prepare`
         self.deferred_work = DeferredWork(node)
         self.model_state: ModelStateTopic | None = None
         self.listened: list[Channel] = []
@@ -159,6 +160,13 @@ class StatePipeline(StateInput):
             model_since=self.model_since,
             scheduling_fault=scheduling_fault,
         )
+
+    def prepare(self, step: CompiledStep) -> None:
+        """Take a step before the kernel for the current joint state, if there is one."""
+        if self.mapper is not None:
+            self._loop.mapper, self._loop.state = self.mapper, self.mapper.state
+            self._loop.start = time.monotonic()
+            step.function(step.record(), self._loop)
 
     # --- one joint state ------------------------------------------------------------------------
 
@@ -271,6 +279,9 @@ class StatePipeline(StateInput):
         assert model is not None
         assert mapper is not None
         if self.listened:
+            for stage in self._stages:
+                if stage.prepare is None and stage.compiled_prepare and stage.is_needed():
+                    self.prepare(stage.compiled_prepare)
             for prepare in self._prepare:
                 prepare()
             if self.suspended:

@@ -14,7 +14,7 @@ import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, FusedKernel, Robot
 from screw_dynamics_ros.core.compile.table_call import TableCall
-from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
+from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints
 from screw_dynamics_ros.core.compile.typed.records import AddressTable, Record
 from screw_dynamics_ros.core.robot.actuated_robot import elements
 from screw_dynamics_ros.core.robot.functions import Output
@@ -36,32 +36,23 @@ class PlacesOfJoints(Record):
 
     Attributes
     ----------
-    state : (3 n,) array
-        Positions, velocities and torques of `joints`.
     q_places, v_places : (n,) arrays of int
     q, v : (nq,), (nv,) arrays
     """
 
-    state: Floats
     q_places: Ints
     v_places: Ints
     q: Floats
     v: Floats
 
 
-@typed
-def place(joints: PlacesOfJoints) -> None:
-    """Write positions and velocities into the state of the robot."""
+@compiled_step
+def place_joints(joints: PlacesOfJoints, loop: LoopRecord) -> int:
+    """Write positions and velocities of the mapper into the state of the robot."""
     n = len(joints.q_places)
     for k in range(n):
-        joints.q[joints.q_places[k]] = joints.state[k]
-        joints.v[joints.v_places[k]] = joints.state[n + k]
-
-
-@compiled_step
-def place_in_loop(joints: PlacesOfJoints, loop: LoopRecord) -> int:
-    """Write the joint state into that of the robot."""
-    place(joints)
+        joints.q[joints.q_places[k]] = loop.state[k]
+        joints.v[joints.v_places[k]] = loop.state[n + k]
     return TAKEN
 
 
@@ -92,7 +83,7 @@ class RunningModel(ScalarJoints):
     q, v : (nq,), (nv,) arrays
         The state of the whole robot.
     places : PlacesOfJoints
-        Writes that of `joints`, if the robot has other ones.
+        For `place_joints`, which writes that of `joints` if the robot has other ones.
     table_call : TableCall or None
         The kernel for the compiled loop, which passes the record `addresses`.
     total : () array
@@ -159,7 +150,6 @@ class RunningModel(ScalarJoints):
         gravity : (3,) array
             Read at each evaluation.
         """
-        self.places.state = state
         self._parameters['measured'] = state[2]
         if not self.is_free:
             self.q, self.v = state[0], state[1]
@@ -184,8 +174,6 @@ class RunningModel(ScalarJoints):
         """Compute all results for the current state; return whether they are finite."""
         if self._kernel is None:
             return True
-        if self.is_free:
-            place(self.places)
         self._compute()
         return math.isfinite(self.total)
 

@@ -12,7 +12,6 @@ from screw_dynamics_ros.core.kinematics.joint_poses import (
     FreeCoordinates,
     PlanarCoordinates,
     free_coordinates,
-    write_free,
     write_planar,
 )
 from screw_dynamics_ros.core.lie import se3
@@ -45,9 +44,11 @@ def compare(robot, coordinates, origin, q):
     np.testing.assert_allclose(twist, robot.jacobian(q, 'puck', 'body') @ v, atol=1e-14)
     coordinates.check(pose)
     C, V = coordinates.aligned(pose, twist)
-    found, rates = np.zeros(robot.nq), np.zeros(robot.nv)
-    write = write_planar if robot.nv == 3 else write_free
-    write(free_coordinates(C), V, found, rates)
+    found, rates = np.zeros((2, 3))
+    if robot.nv == 3:
+        write_planar(free_coordinates(C), V, found, rates)
+    else:
+        found, rates = free_coordinates(C), V
     np.testing.assert_allclose(robot.link_pose(found, 'puck'), origin @ pose, atol=1e-14)
     np.testing.assert_allclose(rates, v, atol=1e-14)
 

@@ -16,9 +16,10 @@ from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import Imu
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.nodes.hosting import gravity_source, measured_input
+from screw_dynamics_ros.nodes.hosting import gravity_source
 from screw_dynamics_ros.nodes.hosting.gravity_source import GravitySource
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
+from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.joint_states import requested_state
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -41,7 +42,7 @@ class Sourced:
 
     def __init__(self, monkeypatch, model, **parameters):
         self.now = 100.0
-        for module in (gravity_source, measured_input, frame_chain, requested_state):
+        for module in (gravity_source, frame_chain, requested_state):
             monkeypatch.setattr(module, 'time', SimpleNamespace(monotonic=lambda: self.now))
         self.parameters = {
             'gravity': DOWN.tolist(),
@@ -59,6 +60,7 @@ class Sourced:
             mapper=JointStateMapper(JOINTS, clock=lambda: 10**18),
             inputs=(),
             listened=[],
+            prepare=self._prepare,
         )
         self.subscriptions = {}
         node = SimpleNamespace(create_subscription=self._create)
@@ -68,6 +70,11 @@ class Sourced:
     def _create(self, kind, topic, callback, profile, **options):
         assert topic not in self.subscriptions
         self.subscriptions[topic] = callback
+
+    def _prepare(self, step):
+        loop = LoopRecord()
+        loop.mapper, loop.start = self.states.mapper, self.now
+        step.function(step.record(), loop)
 
     def configure(self, **values):
         self.parameters.update(values)
