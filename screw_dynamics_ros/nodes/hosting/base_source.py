@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import Twist, Vector3
 
-from screw_dynamics_ros.core.errors import ArgumentError, MissingStateError, ScrewDynamicsError
+from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
 from screw_dynamics_ros.core.kinematics.joint_poses import FreeCoordinates
 from screw_dynamics_ros.core.kinematics.twist_check import TwistCheck
 from screw_dynamics_ros.core.lie import se3
@@ -23,9 +23,10 @@ from screw_dynamics_ros.core.measurement.estimation.gravity_direction import (
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.messages.trajectories import stamp_of
 from screw_dynamics_ros.ros.status import Status
+from screw_dynamics_ros.ros.topics.frame_chain import FrameChain
 
 from ..model.running_model import RunningModel
-from ..parameters.base_parameters import FIXED, IMU, ODOMETRY, TF
+from ..parameters.base_parameters import IMU, ODOMETRY
 from ..services.payload_services import link_of, relative_pose
 from .imu_messages import UNKNOWN, down_to_compare
 from .measured_body import MeasuredBody, MotionSource, measurement, stamped
@@ -34,24 +35,19 @@ from .measured_body import MeasuredBody, MotionSource, measurement, stamped
 class BaseSource(MotionSource):
     """Writes the motion of the root link into the state of the model."""
 
-    @property
-    def is_used(self) -> bool:
-        """Whether the base may move."""
-        return bool(self._parameters['base_source'] != FIXED)
+    SOURCE, _without = 'base_source', 'the base is held at rest'
 
     def _bodies_of(self, model: RunningModel) -> dict[str, MeasuredBody]:
-        body = MeasuredBody(slice(0, 7), slice(0, 6), FreeCoordinates())
-        return {'base': body} if model.robot.floating_base else {}
+        if not model.robot.floating_base:
+            return {}
+        return {'base': MeasuredBody(model.q[:7], model.v[:6], FreeCoordinates())}
 
     def _forget(self) -> None:
         super()._forget()
         self._check, self._twists = OrientationCheck(), TwistCheck()
 
     def _subscribe(self) -> None:
-        source = self._parameters['base_source']
-        if source == TF:
-            self._follow_transforms()
-        elif source == ODOMETRY:
+        if self.source == ODOMETRY:
             from nav_msgs.msg import Odometry
 
             self._listen(Odometry, 'odom', self.receive_odometry)
@@ -64,7 +60,7 @@ class BaseSource(MotionSource):
 
     def receive_odometry(self, message: Any) -> None:
         """Add a nav_msgs/Odometry."""
-        if self._parameters['base_source'] != ODOMETRY:
+        if self.source != ODOMETRY:
             return
         is_known = message.twist.covariance[0] >= 0.0
         pose, twist = message.pose.pose, message.twist.twist if is_known else None
@@ -72,7 +68,7 @@ class BaseSource(MotionSource):
 
     def receive_imu(self, message: Any) -> None:
         """Add a sensor_msgs/Imu; position and linear velocity are zero."""
-        if self._parameters['base_source'] != IMU:
+        if self.source != IMU:
             return
         if message.orientation_covariance[0] == UNKNOWN:
             self._reason = 'the IMU has no orientation; use one that estimates it'
@@ -99,8 +95,8 @@ class BaseSource(MotionSource):
             pose, V = measurement(position, orientation, twist)
             stamp = stamped(stamp_of(message))
             prefix = self._parameters['frame_prefix']
-            link = link_of(model.robot, prefix, frame, self._parameters['base_source'])
-            if V is not None and self._parameters['base_source'] == ODOMETRY:
+            link = link_of(model.robot, prefix, frame, self.source)
+            if V is not None and self.source == ODOMETRY:
                 self._twists.add(stamp, pose, V)
                 if self._twists.fault:
                     raise ArgumentError(
@@ -111,7 +107,7 @@ class BaseSource(MotionSource):
         except ScrewDynamicsError as error:
             self._reason = str(error)
             return
-        if self._parameters['base_source'] == IMU:
+        if self.source == IMU:
             pose[:3, 3] = 0.0
             if V is not None:
                 V[3:] = 0.0
@@ -143,18 +139,11 @@ class BaseSource(MotionSource):
         if self._bodies['base'].take(stamp, pose, twist):
             self._reason = ''
 
-    def _look(self) -> None:
-        """Add the pose of the transforms, if it is a new one."""
-        if self._chain is None or self._parameters['base_source'] != TF or not self._bodies:
-            return
-        try:
-            pose, stamp = self._chain.pose(self._parameters['base_frame'])
-        except MissingStateError as error:
-            self._reason = str(error)
-            return
+    def _take_transform(self, chain: FrameChain, world: str) -> None:
+        pose, stamp = chain.pose(world)
         if stamp is None:
             self._reason = 'all transforms are static'
-        elif stamp != self._bodies['base'].history.newest:
+        elif self._bodies and stamp != self._bodies['base'].history.newest:
             self._take(stamp, pose, None)
 
     # --- results --------------------------------------------------------------------------------
@@ -164,20 +153,13 @@ class BaseSource(MotionSource):
         """Time from the last joint state to the nearest measurement [s]."""
         return self._bodies['base'].history.age if self._bodies else math.inf
 
-    @property
-    def fault(self) -> str:
-        """Why the motion of the base is unknown."""
+    def _what(self) -> str:
         what = f'{self._age:.3g} s from the joint states' if self._age < math.inf else 'unknown'
-        source = self._parameters['base_source']
-        return f'the motion of the base by base_source {source} is {what}{self._cause}'
-
-    @property
-    def _without(self) -> str:
-        return 'the base is held at rest'
+        return f'the motion of the base by base_source {self.source} is {what}'
 
     def report(self, status: Status) -> None:
         """Report the source, and why its motion is unknown."""
-        status.values['base'] = self._parameters['base_source']
-        if self.is_used and self._age < math.inf:
+        status.values['base'] = self.source
+        if self.record.is_used and self._age < math.inf:
             status.values['base: joint state to nearest measurement [s]'] = f'{self._age:.4f}'
         super().report(status)

@@ -13,7 +13,7 @@ import numpy as np
 from rclpy.node import Node
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats
-from screw_dynamics_ros.core.errors import MissingStateError, ScrewDynamicsError
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.estimation.gravity_direction import (
     OrientationCheck,
     TurningGravity,
@@ -25,8 +25,9 @@ from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import TAKEN, InputRecord, LoopRecord, note_loss
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.status import Level, Status
+from screw_dynamics_ros.ros.topics.frame_chain import FrameChain
 
-from ..parameters.gravity_parameters import IMU, PARAMETER, TF
+from ..parameters.gravity_parameters import IMU
 from ..services.payload_services import link_of, relative_pose
 from .imu_messages import UNKNOWN, down_at_rest, down_to_compare
 from .measured_input import MeasuredInput
@@ -77,7 +78,7 @@ class GravitySource(MeasuredInput):
         Written in place.
     """
 
-    QUANTITY, NOTHING = 'gravity', 'no message so far'
+    SOURCE, QUANTITY, _nothing = 'gravity_source', 'gravity', 'no message so far'
     record: GravityRecord
 
     def __init__(
@@ -87,13 +88,8 @@ class GravitySource(MeasuredInput):
         record.turning, record.target = TurningGravity(gravity), gravity.copy()
         super().__init__(node, parameters, states, record, follow_gravity)
 
-    @property
-    def is_used(self) -> bool:
-        """Whether gravity follows a source."""
-        return bool(self._parameters['gravity_source'] != PARAMETER)
-
     def _forget(self) -> None:
-        self._check = OrientationCheck()
+        self._check, self._without = OrientationCheck(), 'the parameter gravity stays active'
         record = self.record
         record.cutoff, record.arrival = self._parameters['gravity_cutoff'], -math.inf
         record.turning.last = time.monotonic()
@@ -101,25 +97,17 @@ class GravitySource(MeasuredInput):
     # --- sources --------------------------------------------------------------------------------
 
     def _subscribe(self) -> None:
-        if self._parameters['gravity_source'] == TF:
-            self._follow_transforms()
-        else:
-            from sensor_msgs.msg import Imu
+        from sensor_msgs.msg import Imu
 
-            self._listen(Imu, 'imu', self.receive)
+        self._listen(Imu, 'imu', self.receive)
 
-    def _look(self) -> None:
-        if self._chain is None or self._parameters['gravity_source'] != TF:
-            return
-        try:
-            R, arrival = self._chain.rotation(self._parameters['gravity_frame'])
-            self._take(-R[2], arrival)
-        except MissingStateError as error:
-            self._reason = str(error)
+    def _take_transform(self, chain: FrameChain, world: str) -> None:
+        R, arrival = chain.rotation(world)
+        self._take(-R[2], arrival)
 
     def receive(self, message: Any) -> None:
         """Read the direction from an IMU message."""
-        if self._parameters['gravity_source'] != IMU:
+        if self.source != IMU:
             return
         model, mapper = self._states.model, self._states.mapper
         if model is None:
@@ -162,32 +150,25 @@ class GravitySource(MeasuredInput):
         if np.isfinite(down).all():
             self.record.target[:] = self._magnitude * down
             self.record.arrival, self._reason = arrival, ''
+            self._without = 'the last vector stays active'
 
     def keep_house(self) -> None:
         """Read the transforms, and update the model of the robot, also without joint states."""
         super().keep_house()
-        if self.is_used and self._states.model is not None:
+        if self.record.is_used and self._states.model is not None:
             self._states.model.robot.gravity = self.record.turning.gravity
 
     # --- results --------------------------------------------------------------------------------
 
-    @property
-    def fault(self) -> str:
-        """Why the direction of gravity is unknown."""
-        what = f'no direction of gravity by gravity_source {self._parameters["gravity_source"]}'
-        if self.record.arrival > -math.inf:
-            what += f' for {time.monotonic() - self.record.arrival:.1f} s'
-        return what + self._cause
-
-    @property
-    def _without(self) -> str:
-        is_known = self.record.arrival > -math.inf
-        return f'{"the last vector" if is_known else "the parameter gravity"} stays active'
+    def _what(self) -> str:
+        age = time.monotonic() - self.record.arrival
+        duration = f' for {age:.1f} s' if age < math.inf else ''
+        return f'no direction of gravity by gravity_source {self.source}{duration}'
 
     def report(self, status: Status) -> None:
         """Report gravity, its source and its faults."""
         vector = ', '.join(f'{value:.4g}' for value in self.record.turning.gravity)
-        status.values['gravity [m/s^2]'] = f'{vector} ({self._parameters["gravity_source"]})'
+        status.values['gravity [m/s^2]'] = f'{vector} ({self.source})'
         if self._check.fault and not self.record.is_lost:
             status.report(Level.WARN, f'{self._check.fault}; the last vector stays active')
         super().report(status)

@@ -284,7 +284,7 @@ class ModelHost:
             self.states.load,
             drives=self.parameters['drive_joints'],
             compiling=self.source.compiling,
-            multi_dof=self.multi_dof_source.is_used,
+            multi_dof=self.multi_dof_source.source,
         )
 
     def model_state_status(self) -> Status:
@@ -398,4 +398,4 @@ class ModelHost:
 def inertial_stage(each: InertialInput) -> Stage:
     """Return the step that follows transitions of an input of the kernel."""
     step = CompiledStep(load_in_loop, lambda: each.loaded)
-    return Stage(is_needed=lambda: each.is_changing, compiled_prepare=step)
+    return Stage(is_needed=lambda: not each.loaded.is_steady, compiled_prepare=step)

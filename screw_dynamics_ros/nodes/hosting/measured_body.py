@@ -45,33 +45,25 @@ class MeasuredBody(Record):
 
     Parameters
     ----------
-    q, v : slices
-        Places of its coordinates and velocities in those of the robot.
+    q, v : arrays
+        Its coordinates and velocities in those of the robot.
     coordinates : FreeCoordinates or PlanarCoordinates
 
     Attributes
     ----------
     history : PoseHistory
         In the axes of the plane of a planar joint.
-    q_place, v_place : int
-        The first place of each.
-    is_planar : bool
-    is_lost : bool
-        Whether the last state had no measurement.
     """
 
     history: PoseHistory
-    q_place: int
-    v_place: int
     is_planar: bool
-    is_lost: bool
+    q: Floats
+    v: Floats
 
-    def __init__(
-        self, q: slice, v: slice, coordinates: FreeCoordinates | PlanarCoordinates
-    ) -> None:
-        self.q_place, self.v_place, self.coordinates = q.start, v.start, coordinates
+    def __init__(self, q: Array, v: Array, coordinates: FreeCoordinates | PlanarCoordinates):
+        self.q, self.v, self.coordinates = q, v, coordinates
         self.is_planar = isinstance(coordinates, PlanarCoordinates)
-        self.history, self.is_lost = PoseHistory(), True
+        self.history = PoseHistory()
 
     def take(self, stamp: int, pose: Array, twist: Array | None) -> bool:
         """Add a measurement, see `PoseHistory.add`; stamps that run back far restart."""
@@ -82,59 +74,50 @@ class MeasuredBody(Record):
 
 
 class MotionRecord(InputRecord):
-    """Measured bodies in the state of a robot.
-
-    Attributes
-    ----------
-    bodies : tuple of MeasuredBody
-    q, v : (nq,), (nv,) arrays
-        The state.
-    """
+    """Measured bodies in the state of a robot."""
 
     bodies: tuple[MeasuredBody, ...]
-    q: Floats
-    v: Floats
 
 
 @typed
-def write_motion(body: MeasuredBody, q: Floats, v: Floats, stamp: int, timeout: float) -> None:
-    """Write the motion of a body at a time [ns] into a state of the robot, q (nq,) and v (nv,).
+def write_motion(body: MeasuredBody, stamp: int, timeout: float) -> bool:
+    """Write the motion of a body at a time [ns] into the state of the robot.
 
-    It is lost if no measurement is near, at most `timeout` [s]. Then it rests in its last pose, and
-    where it is without any measurement.
+    Returns whether a measurement is near, at most `timeout` [s]. Otherwise the body rests in its
+    last pose, and where it is without any measurement.
     """
     history = body.history
     find_motion(history, stamp)
-    body.is_lost = not history.age <= timeout
+    is_near = history.age <= timeout
     if history.written == 0:
-        for k in range(3 if body.is_planar else 6):
-            v[body.v_place + k] = 0.0
-        return
-    if body.is_lost:
+        for k in range(len(body.v)):
+            body.v[k] = 0.0
+        return False
+    if not is_near:
         rest(history)
     if body.is_planar:
-        write_planar(history.pose, history.twist, q[body.q_place :], v[body.v_place :])
+        write_planar(history.pose, history.twist, body.q, body.v)
     else:
-        copy_bytes(q[body.q_place :], history.pose, 56)
-        copy_bytes(v[body.v_place :], history.twist, 48)
+        copy_bytes(body.q, history.pose, 56)
+        copy_bytes(body.v, history.twist, 48)
+    return is_near
 
 
 @compiled_step
 def write_motions(record: MotionRecord, loop: LoopRecord) -> int:
     """Write the motions of all bodies at the stamp of the current joint state."""
-    is_lost = False
+    are_near = True
     for k in range(len(record.bodies)):
-        body = record.bodies[k]
-        write_motion(body, record.q, record.v, loop.mapper.stamp, record.timeout)
-        is_lost = is_lost or body.is_lost
-    note_loss(record, is_lost, loop.mapper)
+        is_near = write_motion(record.bodies[k], loop.mapper.stamp, record.timeout)
+        are_near = are_near and is_near
+    note_loss(record, not are_near, loop.mapper)
     return TAKEN
 
 
 class MotionSource(MeasuredInput):
     """Writes the motion of bodies into the state of the model.
 
-    Parameters as for `MeasuredInput`, without the record.
+    Parameters as for `MeasuredInput`, without record and step.
     """
 
     QUANTITY = 'base'
@@ -163,13 +146,8 @@ class MotionSource(MeasuredInput):
             self._bodies = self._bodies_of(model)
             for name in before.keys() & self._bodies.keys():
                 self._bodies[name].history = before[name].history
-            record = self.record
-            record.q, record.v, record.bodies = model.q, model.v, tuple(self._bodies.values())
+            self.record.bodies = tuple(self._bodies.values())
         super().keep_house()
-
-    @property
-    def _lost(self) -> list[str]:
-        return [name for name, body in self._bodies.items() if body.is_lost]
 
 
 def measurement(

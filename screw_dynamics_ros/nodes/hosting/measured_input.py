@@ -13,6 +13,7 @@ from rclpy.node import Node
 from rclpy.qos import qos_profile_sensor_data
 from tf2_msgs.msg import TFMessage
 
+from screw_dynamics_ros.core.errors import MissingStateError
 from screw_dynamics_ros.ros.data_path.records import InputRecord
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -21,12 +22,14 @@ from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Level, Status
 from screw_dynamics_ros.ros.topics.frame_chain import FrameChain
 
+from ..parameters.base_parameters import FIXED, STOP, TF
+from ..parameters.gravity_parameters import PARAMETER
 from .output_group import CompiledStep, Stage
 
 if TYPE_CHECKING:
     from .state_pipeline import StatePipeline
 
-STOP = 'stop'
+OFF = FIXED, PARAMETER, False  # sources of inputs that are not used
 
 
 class MeasuredInput(ABC):
@@ -49,14 +52,14 @@ class MeasuredInput(ABC):
 
     Attributes
     ----------
-    QUANTITY : str
-        In the names of parameters: QUANTITY_timeout [s], 0 for never, and on_QUANTITY_loss.
-    NOTHING : str
-        Why it is unknown before the first message.
+    SOURCE, QUANTITY : str
+        Names of parameters: the source, QUANTITY_timeout [s], 0 for never, and on_QUANTITY_loss.
     """
 
+    SOURCE: ClassVar[str]
     QUANTITY: ClassVar[str]
-    NOTHING: ClassVar[str] = 'no measurement so far'
+    _nothing = 'no measurement so far'
+    _without: str  # what holds while the input is lost and outputs continue
 
     def __init__(
         self,
@@ -67,31 +70,32 @@ class MeasuredInput(ABC):
         step: Callable[..., int],
     ) -> None:
         self._node, self._parameters, self._states = node, parameters, states
-        self._step, self._reason = CompiledStep(step, lambda: record), ''
-        self.record = record
+        self.record, self._step = record, CompiledStep(step, lambda: record)
         self._chain: FrameChain | None = None
         self._subscribed: set[str] = set()
         states.inputs = (*states.inputs, record)
         self.update_parameters()
+
+    @property
+    def source(self) -> Any:
+        """The source that the parameters choose."""
+        return self._parameters[self.SOURCE]
 
     # --- measurements ---------------------------------------------------------------------------
 
     def update_parameters(self) -> None:
         """Apply the parameters: create required subscriptions, and forget all measurements."""
         record, parameters = self.record, self._parameters
-        record.is_used = record.is_lost = self.is_used
+        record.is_used = record.is_lost = self.source not in OFF
         record.stops = parameters[f'on_{self.QUANTITY}_loss'] == STOP
         record.timeout = parameters[f'{self.QUANTITY}_timeout']
-        self._reason = self.NOTHING
+        self._reason = self._nothing
         self._forget()
-        if self.is_used:
+        if self.source == TF and self._chain is None:
+            self._chain = FrameChain(self._node, TFMessage, '', self._look)
+        elif record.is_used and self.source != TF:
             self._subscribe()
-            self.keep_house()
-
-    @property
-    @abstractmethod
-    def is_used(self) -> bool:
-        """Whether parameters choose this input."""
+        self.keep_house()
 
     @abstractmethod
     def _forget(self) -> None:
@@ -99,19 +103,7 @@ class MeasuredInput(ABC):
 
     @abstractmethod
     def _subscribe(self) -> None:
-        """Create subscriptions, see `_listen` and `_follow_transforms`."""
-
-    def _look(self) -> None:  # noqa: B027 - most sources have no transforms
-        """Read the transforms."""
-
-    def keep_house(self) -> None:
-        """Adopt the robot, and follow the input also without joint states and outputs."""
-        model = self._states.model
-        if self._chain is not None and model is not None:
-            self._chain.frame = self._parameters['frame_prefix'] + model.robot.description.root
-            self._look()
-        if not self._states.listened:
-            self.prepare()
+        """Create the subscription of the source, see `_listen`."""
 
     def _listen(self, kind: type, topic: str, receive: Callable[[Any], None]) -> None:
         """Subscribe once."""
@@ -120,10 +112,25 @@ class MeasuredInput(ABC):
             callback = FAULTS.guarded(f'a message on {topic}', STATE_LOCK.exclusive(receive))
             self._node.create_subscription(kind, topic, callback, qos_profile_sensor_data)
 
-    def _follow_transforms(self) -> None:
-        """Subscribe to /tf once; new transforms call `_look`."""
-        if self._chain is None:
-            self._chain = FrameChain(self._node, TFMessage, '', self._look)
+    def keep_house(self) -> None:
+        """Adopt the robot, and follow the input also without joint states and outputs."""
+        self._look()
+        if not self._states.listened:
+            self.prepare()
+
+    def _look(self) -> None:
+        """Read the transforms of the root link, if they are the source."""
+        model = self._states.model
+        if self._chain is not None and self.source == TF and model is not None:
+            self._chain.frame = self._parameters['frame_prefix'] + model.robot.description.root
+            try:
+                self._take_transform(self._chain, self._parameters[f'{self.QUANTITY}_frame'])
+            except MissingStateError as error:
+                self._reason = str(error)
+
+    def _take_transform(self, chain: FrameChain, world: str) -> None:
+        """Take the transform in a frame; raises `MissingStateError`."""
+        raise NotImplementedError
 
     # --- states ---------------------------------------------------------------------------------
 
@@ -143,19 +150,14 @@ class MeasuredInput(ABC):
         """Whether there are no outputs because of this input."""
         return self.record.is_lost and self.record.stops
 
-    @property
     @abstractmethod
+    def _what(self) -> str:
+        """Return what is unknown."""
+
+    @property
     def fault(self) -> str:
         """Why the input is unknown."""
-
-    @property
-    @abstractmethod
-    def _without(self) -> str:
-        """What holds while the input is lost and outputs continue."""
-
-    @property
-    def _cause(self) -> str:
-        return f': {printable(self._reason)}' if self._reason else ''
+        return self._what() + (f': {printable(self._reason)}' if self._reason else '')
 
     def report(self, status: Status) -> None:
         """Report that the input is lost."""

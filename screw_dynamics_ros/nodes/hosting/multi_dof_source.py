@@ -24,14 +24,12 @@ TOPIC = 'multi_dof_joint_states'
 class MultiDofSource(MotionSource):
     """Writes the motion of planar and floating joints into the state of the model."""
 
-    @property
-    def is_used(self) -> bool:
-        """Whether planar and floating joints may move."""
-        return bool(self._parameters[MULTI_DOF])
+    SOURCE, _without = MULTI_DOF, 'they rest'
 
     def _bodies_of(self, model: RunningModel) -> dict[str, MeasuredBody]:
+        places = {name: model.robot.joint_coordinates(name) for name in model.held}
         return {
-            name: MeasuredBody(*model.robot.joint_coordinates(name), coordinates)
+            name: MeasuredBody(model.q[places[name][0]], model.v[places[name][1]], coordinates)
             for name, coordinates in model.held_coordinates.items()
         }
 
@@ -42,14 +40,14 @@ class MultiDofSource(MotionSource):
         """Apply the parameters; joints that no longer move return to zero."""
         super().update_parameters()
         model = self._states.model
-        if not self.is_used and model is not None:
+        if not self.source and model is not None:
             for name in model.held:
                 q, v = model.robot.joint_coordinates(name)
                 model.q[q], model.v[v] = model.robot.neutral()[q], 0.0
 
     def receive(self, message: MultiDOFJointState) -> None:
         """Add the poses and twists of the joints that the robot has."""
-        if not self.is_used:
+        if not self.source:
             return
         try:
             found = self._read(message)
@@ -81,14 +79,7 @@ class MultiDofSource(MotionSource):
             found[name] = pose, V
         return found
 
-    @property
-    def fault(self) -> str:
-        """Why the motion of joints is unknown."""
-        return (
-            f'no motion on {TOPIC} within base_timeout of the joint states for '
-            f'{shorten(self._lost)}{self._cause}'
-        )
-
-    @property
-    def _without(self) -> str:
-        return 'they rest'
+    def _what(self) -> str:
+        timeout = self.record.timeout
+        lost = [name for name, body in self._bodies.items() if body.history.age > timeout]
+        return f'no motion on {TOPIC} within base_timeout of the joint states for {shorten(lost)}'

@@ -73,11 +73,6 @@ class InertialInput(ABC):
             self._update()
         self.load()
 
-    @property
-    def is_changing(self) -> bool:
-        """Whether `load` has anything to do."""
-        return not self.loaded.is_steady
-
     def load(self) -> None:
         """Write the current inertias into the input of the kernel."""
         load_parameters(self.loaded, time.monotonic())

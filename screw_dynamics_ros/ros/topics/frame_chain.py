@@ -63,16 +63,14 @@ class FrameChain:
         tf2_msgs/TFMessage.
     frame : str
         Start of the chain; can be changed.
-    on_change : callable, optional
+    on_change : callable
         Called after each message with transforms of the chain; it holds the lock of states.
     """
 
-    def __init__(
-        self, node: Node, kind: type, frame: str, on_change: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, node: Node, kind: type, frame: str, on_change: Callable[[], None]) -> None:
         self.frame = frame
         self._kind = kind
-        self._on_change = None if on_change is None else STATE_LOCK.exclusive(on_change)
+        self._on_change = STATE_LOCK.exclusive(on_change)
         self._links: dict[str, ParentTransform] = {}  # by child
         self._faults: dict[str, str] = {}  # of the last transform, by child
         for topic, durability in (
@@ -119,8 +117,7 @@ class FrameChain:
             self._links[child] = ParentTransform(
                 parent, q, translation, now, stamp.sec * NANOSECONDS + stamp.nanosec
             )
-        if self._on_change is not None:
-            self._on_change()
+        self._on_change()
 
     def _wanted(self) -> list[str]:
         """Return the frame and its known ancestors."""

@@ -151,7 +151,7 @@ def test_transitions_of_inertias_need_no_python(pair, names):
     assert both.loop.outcomes[-14:] == ['done'] * 14
     share = np.minimum(1.0, np.arange(1, 15) * 0.1)
     np.testing.assert_allclose(masses, np.outer(share, [2.0, -1.0]), atol=1e-9)
-    assert not both.loop.host.payloads.is_changing
+    assert both.loop.host.payloads.loaded.is_steady
 
 
 def test_commands_blend_to_a_payload_without_a_transition(pair):

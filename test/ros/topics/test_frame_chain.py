@@ -60,14 +60,14 @@ def sent(*transforms):
 
 def made(frame='tool'):
     node = Node()
-    chain = FrameChain(node, TFMessage, frame)
+    chain = FrameChain(node, TFMessage, frame, lambda: None)
     moving, fixed = (node.topics[topic][0] for topic in ('/tf', '/tf_static'))
     return chain, moving, fixed
 
 
 def test_static_transforms_are_received_late():
     node = Node()
-    FrameChain(node, TFMessage, 'tool')
+    FrameChain(node, TFMessage, 'tool', lambda: None)
     kept = {topic: profile.durability for topic, (_, profile) in node.topics.items()}
     assert kept == {
         '/tf': DurabilityPolicy.VOLATILE,
