@@ -12,7 +12,6 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.motion.control.payload_transitions import (
     Line,
     PayloadTransitions,
-    payload_lines,
 )
 from screw_dynamics_ros.core.motion.control.transition import check_duration
 from screw_dynamics_ros.core.motion.trajectory.payload_load import payload_load
@@ -103,9 +102,7 @@ class Payloads(InertialInput):
     def _lines(self, model: RunningModel) -> tuple[Array, list[Line]]:
         self._transitions.prune(time.monotonic())
         robot = model.robot
-        return model.payload, payload_lines(
-            self._transitions, robot.payload_parameters, robot.link_names
-        )
+        return model.payload, self._transitions.lines(robot.payload_parameters, robot.link_names)
 
     # --- results --------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ Source: Müller 2018b, section 6 (D-17, D-43); Bruyninckx 2010, section 4.12.9 (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +39,9 @@ from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.types import Array
 
 from .transition import Transition, check_duration, share_at
+
+#: A transition, and the parameters (n,) of a robot before and after it.
+Line = tuple[Transition, Array, Array]
 
 NO_PAYLOAD = RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
 
@@ -141,9 +144,18 @@ class PayloadTransitions:
         """Whether all transitions are over."""
         return all(each.share(now) == 1.0 for each in self._transitions.values())
 
+    def lines(
+        self, parameters_of: Callable[[dict[str, RigidBody]], Array], links: Collection[str]
+    ) -> list[Line]:
+        """Return how the parameters of a robot change, to which other links add nothing.
 
-#: A transition, and the parameters (n,) of a robot before and after it.
-Line = tuple[Transition, Array, Array]
+        `parameters_of` returns them for bodies on links, as `Robot.payload_parameters`.
+        """
+        return [
+            (each, parameters_of({link: each.start}), parameters_of({link: each.end}))
+            for (_, link), each in self._transitions.items()
+            if link in links
+        ]
 
 
 class LoadedParameters(Record):
@@ -193,29 +205,6 @@ def load_parameters(loaded: LoadedParameters, now: float) -> None:
         for i in range(n):
             change = (1.0 - s) * loaded.start[n * k + i] + s * loaded.end[n * k + i]
             loaded.parameters[i] += change
-
-
-def payload_lines(
-    transitions: PayloadTransitions,
-    parameters_of: Callable[[dict[str, RigidBody]], Array],
-    links: Iterable[str],
-) -> list[Line]:
-    """Return how what the links of a robot carry changes.
-
-    Parameters
-    ----------
-    transitions : PayloadTransitions
-    parameters_of : callable
-        Returns the parameters (n,) that a body on a link adds, as `Robot.payload_parameters`.
-    links : collection of str
-        Those of the robot. What others carry adds nothing.
-    """
-    known = set(links)
-    return [
-        (each, parameters_of({link: each.start}), parameters_of({link: each.end}))
-        for _, link, each in transitions.items()
-        if link in known
-    ]
 
 
 def mixture(parts: Iterable[tuple[float, RigidBody]]) -> RigidBody:

@@ -15,7 +15,6 @@ from screw_dynamics_ros.core.motion.control.payload_transitions import (
     PayloadTransitions,
     load_parameters,
     mixture,
-    payload_lines,
 )
 from support.models import random_inertia
 from support.robots import urdf_path
@@ -73,7 +72,7 @@ def test_parameters_are_those_of_a_recomputation(events):
         for link, each in found.items():
             np.testing.assert_allclose(each.parameters, expected[link], rtol=1e-9, atol=1e-12)
         record, loaded = LoadedParameters(), ROBOT.payload_parameters({})
-        record.follow(loaded, payload_lines(carried, ROBOT.payload_parameters, ROBOT.link_names))
+        record.follow(loaded, carried.lines(ROBOT.payload_parameters, ROBOT.link_names))
         load_parameters(record, now)
         known = {link: each for link, each in found.items() if link != 'nowhere'}
         np.testing.assert_allclose(loaded, ROBOT.payload_parameters(known), rtol=1e-9, atol=1e-12)
