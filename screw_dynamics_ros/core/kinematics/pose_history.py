@@ -75,7 +75,7 @@ class PoseHistory(Record):
     def __init__(self) -> None:
         self.stamps, self.twists = np.zeros(LENGTH, dtype=np.int64), np.zeros(6 * LENGTH)
         self.before, self.after = np.zeros((2, SIZE * LENGTH))
-        self.pose, self.twist, self._last = np.zeros(7), np.zeros(6), np.eye(4)
+        self.pose, self.twist = np.zeros(7), np.zeros(6)
         self.clear()
 
     def clear(self) -> None:
@@ -98,16 +98,19 @@ class PoseHistory(Record):
         twist : (6,) array, optional
             Body twist [rad/s, m/s]. By default that of the motion since the last measurement.
         """
-        newest, row, screw = self.newest, self.written % len(self.stamps), np.zeros(6)
+        newest, row = self.newest, self.written % len(self.stamps)
+        before, screw = np.eye(4), np.zeros(6)
         if newest is not None:
             if stamp <= newest:
                 return False
-            screw = se3.log(se3.inverse(self._last) @ pose)
+            last = self.after.reshape(-1, SIZE)[row - 1]
+            before = se3.pose(quaternions.to_matrix(last[13:17]), last[1:4])
+            screw = se3.log(se3.inverse(before) @ pose)
         if twist is None:
             twist = screw if newest is None else screw / ((stamp - newest) / NANOSECONDS)
-        self.before[SIZE * row :][:SIZE] = screw_path(self._last, screw)
+        self.before[SIZE * row :][:SIZE] = screw_path(before, screw)
         self.after[SIZE * row :][:SIZE] = screw_path(pose, twist)
-        self.stamps[row], self.twists[6 * row :][:6], self._last = stamp, twist, pose
+        self.stamps[row], self.twists[6 * row :][:6] = stamp, twist
         self.written += 1
         return True
 

@@ -143,7 +143,10 @@ class BaseSource(MotionSource):
         pose, stamp = chain.pose(world)
         if stamp is None:
             self._reason = 'all transforms are static'
-        elif self._bodies and stamp != self._bodies['base'].history.newest:
+        elif self._bodies:
+            history = self._bodies['base'].history
+            if stamp == history.newest:  # another link of the chain has moved since
+                history.written -= 1
             self._take(stamp, pose, None)
 
     # --- results --------------------------------------------------------------------------------

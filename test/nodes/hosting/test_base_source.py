@@ -281,6 +281,26 @@ def test_poses_on_tf(robot):
     check(made, sent, R=pose['R'], p=pose['p'] + [1.5, 0.0, 0.0])
 
 
+def test_links_of_a_chain_in_separate_messages(robot):
+    """With the same stamp: the pose is that of both, whichever comes first."""
+    made = robot(base_source='tf', base_frame='map')
+    chain, start, shift = made.host.base_source._chain, made.now(), np.array([0.0, 0.5, 0.0])
+
+    def sent(parent, child, stamp, R, p):
+        moved = TransformStamped(child_frame_id=child)
+        moved.header.frame_id = parent
+        write_stamp(moved, stamp)
+        write(moved.transform.rotation, 'xyzw', R.as_quat())
+        write(moved.transform.translation, 'xyz', p)
+        chain.receive(TFMessage(transforms=[moved]), False)
+
+    for k in (0, 10, 20):
+        pose, stamp = made.moved(k * 1e-3), start + k * MS
+        sent('odom', made.root, stamp, pose['R'], pose['p'] - (1.0 + k) * shift)
+        sent('map', 'odom', stamp, Rotation.identity(), (1.0 + k) * shift)
+    check(made, made.joint_state(stamp), **pose)
+
+
 @pytest.mark.parametrize('w', [0.0, np.nan])
 def test_an_invalid_transform_is_the_reason_of_lost_commands(robot, w):
     """Its frame and values are on /diagnostics, of the base and of the commands."""

@@ -20,7 +20,7 @@ if not sys.platform.startswith('linux'):
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.input_messages import SLED, SOURCES
-from support.loop_pair import pairs
+from support.loop_pair import ARM, pairs
 
 MS = 10**6
 TOPICS = '/dynamics/gravity', '/coriolis', '/mass_matrix', '/external_torque', '/tf', '/base_wrench'
@@ -182,3 +182,51 @@ def test_commands_blend_to_a_payload_without_a_transition(pair):
     assert (steps[:4] > 0.0).all()
     assert steps.max() < 0.5 * whole
     assert both.loop.outcomes[-3:] == ['done'] * 3
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_random_sequences(pair, seed):
+    """States, measurements, their stamps, losses, payloads, parameters and robots in any order."""
+    random = np.random.default_rng(seed)
+    names = [['odometry', 'planar'], ['imu', 'planar'], ['tf', 'planar'], ['gravity by imu']][seed]
+    both = made(pair, names)
+
+    def measured():
+        measure(both, names, delay=int(random.integers(-20, 60)) * MS)
+
+    def parameter():
+        name, values = (
+            ('on_base_loss', ['stop', 'hold']),
+            ('on_gravity_loss', ['stop', 'hold']),
+            ('base_timeout', [0.1, 0.02]),
+            ('gravity_timeout', [0.0, 0.1]),
+            ('multi_dof_joint_states', [True, False]),
+            ('gravity_cutoff', [1.0, 50.0]),
+        )[random.integers(0, 6)]
+        both.set(**{name: values[random.integers(0, len(values))]})
+        both.listen(TOPICS)
+
+    def robot():
+        both.describe(SLED if random.integers(0, 3) else ARM)
+        both.listen(TOPICS)
+
+    def listeners():
+        both.listen(TOPICS if random.integers(0, 3) else ())
+        for node in both.nodes:
+            node.host.keep_house()
+
+    def payload():
+        if len(both.joints) == 1:
+            carry(both, float(random.choice([0.0, 0.03])))
+
+    def states():
+        for _ in range(random.integers(1, 8)):
+            both.wait(float(random.choice([0.002, 0.004, 0.03])))
+            both.send(*random.uniform(-2.0, 2.0, (3, len(both.joints))))
+
+    acts = [states] * 12 + [measured] * 10 + [parameter, payload, listeners] * 2 + [robot]
+    for _ in range(80):
+        acts[random.integers(0, len(acts))]()
+        texts = [[source.fault for source in node.host.inputs] for node in both.nodes]
+        assert texts[0] == texts[1]
+    assert both.loop.outcomes.count('done') > 100
