@@ -174,7 +174,7 @@ def test_transforms_in_any_order_and_bad_ones(bench):
     configure(bench, gravity_source='tf', gravity_frame='map')
     chain = bench.host.gravity_source._chain
     move(bench, ('map', 'odom', np.eye(3)), ('odom', 'base', TILT))  # odom comes before base
-    bench.host.gravity_source.look()
+    bench.host.gravity_source.keep_house()
     assert "ends at 'odom'" in ' '.join(status(bench).texts)
     move(bench, ('map', 'odom', np.eye(3)))
     np.testing.assert_allclose(chain.rotation('map')[0], TILT, atol=1e-12)
@@ -186,5 +186,5 @@ def test_transforms_in_any_order_and_bad_ones(bench):
     move(bench, ('odom', 'base', TILT))
     np.testing.assert_allclose(chain.rotation('map')[0], TILT, atol=1e-12)
     move(bench, ('base', 'odom', np.eye(3)))  # a circle ends somewhere
-    bench.host.gravity_source.look()
+    bench.host.gravity_source.keep_house()
     assert 'does not connect' in bench.host.gravity_source._reason

@@ -16,7 +16,9 @@ from screw_dynamics_ros.nodes.model.running_model import (
     RunningModel,
     leaf_links,
     of_joints,
+    place_joints,
 )
+from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
@@ -104,6 +106,9 @@ def test_planar_and_floating_joints_are_held_at_zero():
     mapper = JointStateMapper(model.joints)
     model.connect(mapper.state, GRAVITY)
     mapper.q[:], mapper.v[:] = [0.4, -0.7], [1.0, 2.0]
+    loop = LoopRecord()
+    loop.state = mapper.state
+    place_joints(model.places, loop)
     assert model.evaluate()
     q = robot.neutral()
     for name, value in zip(model.joints, mapper.q):

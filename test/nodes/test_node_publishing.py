@@ -27,7 +27,7 @@ from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.serialized import packed
 from screw_dynamics_ros.ros.process import worker
 from screw_dynamics_ros.ros.process.faults import FAULTS
-from screw_dynamics_ros.ros.topics.channel import NEVER, Channel
+from screw_dynamics_ros.ros.topics.channel import NO_OUTPUT, Channel
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VELOCITY
 from support.host_bench import Bench, serialized
 from support.processes import wait_for
@@ -99,7 +99,7 @@ def test_a_fault_in_one_output_leaves_the_others(states, sent):
 
 
 def test_what_is_not_due_costs_no_time(states, sent):
-    states.channels[0].gates = (NEVER,)
+    states.channels[0].gates = (NO_OUTPUT,)
     publish(states)
     assert sent == ['tf at 5', 'gravity at 5', 'singularity at 5']
 

@@ -191,6 +191,7 @@ def test_the_ros_border_needs_little_of_the_core(imports):
         'core.files',
         'core.lie',
         'core.compile',
+        'core.state_clock',
         'core.description',
     }
 

@@ -15,16 +15,22 @@ A link that turns about the normal x with 2 rad/s, 1 m from the origin:
 >>> pose, twist = joint.motion(np.array([1.0, 0.0, np.pi / 2]), np.array([0.0, 0.0, 2.0]))
 >>> pose[:3, 3].round(6), twist.round(6)
 (array([0., 1., 0.]), array([2., 0., 0., 0., 0., 0.]))
->>> joint.state(pose, twist)[0].round(4)
-array([1.    , 0.    , 1.5708])
+>>> C, V = joint.aligned(pose, twist)
+>>> q, v = np.zeros((2, 3))
+>>> write_planar(free_coordinates(C), V, q, v)
+>>> q.round(4), v.round(4)
+(array([1.    , 0.    , 1.5708]), array([0., 0., 2.]))
 
 Source: macro joints as in Müller 2018a, tables 1 and 2 (K-10).
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from ..compile.typed.functions import Floats, typed
 from ..errors import ArgumentError
 from ..lie import quaternions, se3, so3
 from ..tree.multibody_tree import rotation_of_z_to
@@ -33,15 +39,20 @@ from ..types import Array
 PLANE_TOLERANCE = 1e-3  # distance [m] and angle [rad] from the plane of a joint
 
 
+def free_coordinates(pose: Array) -> Array:
+    """Return position and unit quaternion (7,) of a pose (4, 4), q of a floating joint."""
+    return np.array([*pose[:3, 3], *quaternions.from_matrix(pose[:3, :3])])
+
+
 class FreeCoordinates:
     """Of a floating joint."""
 
     def check(self, pose: Array) -> None:
         """Accept all poses."""
 
-    def state(self, pose: Array, twist: Array) -> tuple[Array, Array]:
-        """Return coordinates (7,) and velocities (6,) from C (4, 4) and V (6,)."""
-        return np.array([*pose[:3, 3], *quaternions.from_matrix(pose[:3, :3])]), twist
+    def aligned(self, pose: Array, twist: Array | None) -> tuple[Array, Array | None]:
+        """Return C (4, 4) and V (6,)."""
+        return pose, twist
 
     def motion(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Return C (4, 4) and V (6,) from coordinates and velocities."""
@@ -70,11 +81,10 @@ class PlanarCoordinates:
                 'a floating joint'
             )
 
-    def state(self, pose: Array, twist: Array) -> tuple[Array, Array]:
-        """Return coordinates and velocities (3,) from C (4, 4) and V (6,), projected."""
-        R, r = self._Q.T @ pose[:3, :3] @ self._Q, self._Q.T @ pose[:3, 3]
-        omega, v = self._Q.T @ twist[:3], R @ self._Q.T @ twist[3:]
-        return np.array([*r[:2], np.arctan2(R[1, 0], R[0, 0])]), np.array([*v[:2], omega[2]])
+    def aligned(self, pose: Array, twist: Array | None) -> tuple[Array, Array | None]:
+        """Return C (4, 4) and V (6,) in the axes Q."""
+        C = se3.pose(self._Q.T, np.zeros(3))
+        return C @ pose @ C.T, None if twist is None else (twist.reshape(2, 3) @ self._Q).ravel()
 
     def motion(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Return C (4, 4) and V (6,) from coordinates and velocities."""
@@ -84,3 +94,24 @@ class PlanarCoordinates:
             se3.pose(self._Q @ R @ self._Q.T, self._Q @ [q[0], q[1], 0.0]),
             np.concatenate([self._Q @ omega, self._Q @ velocity]),
         )
+
+
+@typed
+def write_planar(pose: Floats, twist: Floats, q: Floats, v: Floats) -> None:
+    """Write coordinates and velocities (3,) of a planar joint, projected on its plane.
+
+    `pose` (7,), that of `free_coordinates`, and `twist` (6,) are `aligned` with the plane.
+    """
+    x = pose[3]
+    y = pose[4]
+    z = pose[5]
+    w = pose[6]
+    q[0] = pose[0]
+    q[1] = pose[1]
+    q[2] = math.atan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z))
+    # The position moves with R times the linear part of the twist.
+    a = twist[3] + 2.0 * (x * y - w * z) * twist[4] - 2.0 * (y * y + z * z) * twist[3]
+    b = twist[4] + 2.0 * (x * y + w * z) * twist[3] - 2.0 * (x * x + z * z) * twist[4]
+    v[0] = a + 2.0 * (x * z + w * y) * twist[5]
+    v[1] = b + 2.0 * (y * z - w * x) * twist[5]
+    v[2] = twist[2]

@@ -37,7 +37,7 @@ from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics import qos
-from screw_dynamics_ros.ros.topics.channel import NEVER, Channel
+from screw_dynamics_ros.ros.topics.channel import NO_OUTPUT, Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 from ..hosting import statuses
@@ -176,7 +176,7 @@ class WristSensor:
         publisher = self._publishers.get(WrenchStamped, topic)
         template = templates.wrench(frame_id)
         # Published for messages of the sensor, not for joint states.
-        self._channels.append(Channel(publisher, template, velocity=True, gates=(NEVER,)))
+        self._channels.append(Channel(publisher, template, velocity=True, gates=(NO_OUTPUT,)))
 
     # --- joint states ---------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.process.latest import Latest
 from screw_dynamics_ros.ros.process.rate_limit import RateLimit
 from screw_dynamics_ros.ros.process.worker import DEATH_HOLD_S, Worker, WorkerError
-from screw_dynamics_ros.ros.topics.channel import NEVER, Channel
+from screw_dynamics_ros.ros.topics.channel import NO_OUTPUT, Channel
 
 #: Returns current numbers, always of the same shape; runs in the thread of the joint states.
 Source = Callable[[], Array]
@@ -73,7 +73,7 @@ class DrawnTopic:
         self._sources = tuple(sources)
         shapes = [source().shape for source in sources]
         self._maker = pickle.dumps((maker, shapes))
-        self.channel.gates = () if maker is not None else (NEVER,)
+        self.channel.gates = () if maker is not None else (NO_OUTPUT,)
         self.channel.rate = RateLimit(rate)
 
     def _offer(self, stamp: bytes) -> None:

@@ -36,9 +36,10 @@ from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.services import Answer, Services
 from screw_dynamics_ros.ros.status import Status
 
+from ..model.inertial_input import InertialInput, load_in_loop
 from ..model.link_inertias import LinkInertias
 from ..model.payloads import Payloads
-from ..model.running_model import RunningModel
+from ..model.running_model import PlacesOfJoints, RunningModel, place_joints
 from ..parameters import base_parameters, gravity_parameters, model_state_parameters
 from ..parameters.drive_parameters import DriveParameters
 from ..services import requests
@@ -52,8 +53,8 @@ from .gravity_source import GravitySource
 from .model_builder import BuiltModel, ModelBuilder
 from .model_parameters import ModelParameters
 from .model_state import ModelStateTopic
-from .multi_dof_source import TOPIC, MultiDofSource
-from .output_group import OutputGroup, Stage, python_step
+from .multi_dof_source import MultiDofSource
+from .output_group import OutputGroup, Stage, StateStep
 from .payload_topics import PayloadTopics
 from .robot_source import RobotSource
 from .stamp_clock import StampClock
@@ -137,6 +138,7 @@ class ModelHost:
         self.base_source = BaseSource(node, self.parameters, self.states)
         self.multi_dof_source = MultiDofSource(node, self.parameters, self.states)
         self.gravity_source = GravitySource(node, self.parameters, self.states, self.gravity)
+        self.inputs = self.base_source, self.multi_dof_source, self.gravity_source
         self.diagnostics.add(self.payload_status)
         self.diagnostics.add(self.model_state_status)
         self.drawing = DrawingProcess()
@@ -145,29 +147,20 @@ class ModelHost:
     def stages(self) -> list[Stage]:
         """Return the stages that process each joint state in addition to the kernel, in order."""
         return [
+            inertial_stage(self.payloads),
+            inertial_stage(self.link_inertias),
             Stage(
-                prepare=python_step('payloads', self.payloads.prepare),
-                is_needed=lambda: self.payloads.is_changing,
+                is_needed=lambda: self.model is not None and self.model.is_free,
+                prepare=StateStep(place_joints, self._places),
             ),
-            Stage(
-                prepare=python_step('link inertias', self.link_inertias.prepare),
-                is_needed=lambda: self.link_inertias.is_changing,
-            ),
-            Stage(
-                prepare=python_step('the base', self.base_source.prepare),
-                is_needed=lambda: self.base_source.is_used,
-            ),
-            Stage(
-                prepare=python_step(TOPIC, self.multi_dof_source.prepare),
-                is_needed=lambda: self.multi_dof_source.is_used,
-            ),
-            Stage(
-                prepare=python_step('gravity', self.gravity_source.prepare),
-                is_needed=lambda: self.gravity_source.is_changing,
-            ),
+            *(source.stage() for source in self.inputs),
             Stage(observe=self._estimation.recording.observe),
             *(stage for group in self.builder.groups for stage in group.stages()),
         ]
+
+    def _places(self) -> PlacesOfJoints:
+        assert self.model is not None
+        return self.model.places
 
     @property
     def parameters(self) -> Parameters:
@@ -197,13 +190,7 @@ class ModelHost:
     @property
     def suspension(self) -> str:
         """Why nothing is computed for joint states, by source; empty if it is."""
-        sources: dict[str, BaseSource | MultiDofSource | GravitySource] = {
-            'base': self.base_source,
-            TOPIC: self.multi_dof_source,
-            'gravity': self.gravity_source,
-        }
-        suspending = self.states.suspending
-        return '; '.join(each.fault for name, each in sources.items() if name in suspending)
+        return '; '.join(each.fault for each in self.inputs if each.suspends)
 
     # --- interface for output groups and services -----------------------------------------------
 
@@ -298,7 +285,7 @@ class ModelHost:
             self.states.load,
             drives=self.parameters['drive_joints'],
             compiling=self.source.compiling,
-            multi_dof=self.multi_dof_source.is_used,
+            multi_dof=self.multi_dof_source.source,
         )
 
     def model_state_status(self) -> Status:
@@ -315,9 +302,8 @@ class ModelHost:
     def payload_status(self) -> Status:
         """Report gravity, payloads, corrected inertias, and the services that change them."""
         status = Status('payload')
-        self.base_source.report(status)
-        self.multi_dof_source.report(status)
-        self.gravity_source.report(status)
+        for source in self.inputs:
+            source.report(status)
         self.payloads.report(status)
         self.link_inertias.report(status)
         self._estimation.report(status)
@@ -336,8 +322,8 @@ class ModelHost:
         with STATE_LOCK:
             self.payloads.load()
             self.link_inertias.load()
-            self.base_source.keep_house()
-            self.gravity_source.keep_house()
+            for source in self.inputs:
+                source.keep_house()
         self._payload_topics.publish()
 
     def _adopt(self, outcome: DescriptionOutcome[BuiltModel]) -> None:
@@ -364,6 +350,8 @@ class ModelHost:
         self.diagnostics.hardware_id = model.robot.description.name
         self.states.use(model, mapper)
         channels = built.bind(mapper, self.gravity)
+        for source in self.inputs:
+            source.keep_house()
         prefix = self.parameters['frame_prefix']
         self.states.channels = [
             *channels,
@@ -406,3 +394,9 @@ class ModelHost:
         if self.mapper is not None:
             self._model_parameters.calibrate(self.mapper)
         self.source.follow_parameter('robot_description' in values)
+
+
+def inertial_stage(each: InertialInput) -> Stage:
+    """Return the step that follows transitions of an input of the kernel."""
+    step = StateStep(load_in_loop, lambda: each.loaded)
+    return Stage(step, is_needed=lambda: not each.loaded.is_steady)

@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import is_ as is_same
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rclpy.node import Node
 
 from screw_dynamics_ros.core.compile.typed.functions import Bytes
 from screw_dynamics_ros.core.compile.typed.records import WORD
+from screw_dynamics_ros.core.state_clock import StateClock
 from screw_dynamics_ros.ros.data_path.loop import ID_WORD, RECEIVED
 from screw_dynamics_ros.ros.data_path.rcl import (
     SEQUENCE_NUMBER,
@@ -24,6 +25,7 @@ from screw_dynamics_ros.ros.data_path.rcl import (
     Rcl,
 )
 from screw_dynamics_ros.ros.data_path.records import (
+    InputRecord,
     LoopRecord,
     LoopStep,
     MessageBuffer,
@@ -41,13 +43,40 @@ from screw_dynamics_ros.ros.topics.taken_message import ID_SIZE, STRUCT
 
 from ..model.running_model import RunningModel
 from .model_state import Encoder
-from .output_group import Stage, Step
-
-if TYPE_CHECKING:
-    from .state_pipeline import StatePipeline
+from .output_group import Stage, StateStep
+from .state_input import StateInput
 
 NOBODY = b'\xff' * ID_SIZE  # not the identifier of a publisher
 HISTORY_SIZE = 1024  # states between two calls of Python
+
+
+class AnsweredStates(StateInput):
+    """Joint states with what answers them.
+
+    Attributes
+    ----------
+    model : RunningModel or None
+        The robot, with its kernel.
+    channels : sequence of Channel
+        All topics.
+    listened : list of Channel
+        The topics with subscribers, in order.
+    stages : sequence of Stage
+        What is done for each joint state in addition to the kernel, in order.
+    inputs : tuple of InputRecord
+        Inputs beside joint states.
+    clock : StateClock
+        Of the states for which outputs are computed.
+    """
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node)
+        self.model: RunningModel | None = None
+        self.channels: Sequence[Channel] = ()
+        self.listened: list[Channel] = []
+        self.stages: Sequence[Stage] = ()
+        self.inputs: tuple[InputRecord, ...] = ()
+        self.clock = StateClock()
 
 
 class LoopTables:
@@ -57,7 +86,7 @@ class LoopTables:
     ----------
     functions : Rcl or PlainFunctions
     node : rclpy.node.Node
-    pipeline : StatePipeline
+    pipeline : AnsweredStates
     taken : LoopSubscription, optional
         The subscription of the compiled loop; without it, messages are given to `receive`.
 
@@ -70,14 +99,14 @@ class LoopTables:
         self,
         functions: Rcl | PlainFunctions,
         node: Node,
-        pipeline: StatePipeline,
+        pipeline: AnsweredStates,
         taken: LoopSubscription | None = None,
     ) -> None:
         self.functions, self._node, self._taken = functions, node, taken
         self._layout: tuple[Any, ...] = ()
         self._mapper: JointStateMapper | None = None
         self._gates: dict[Channel, Sequence[c.Gate]] = {}  # of the messages that are written
-        self._steps: dict[str, Sequence[Step]] = {}
+        self._steps: dict[str, Sequence[StateStep]] = {}
         self._model: RunningModel | None = None
         self._listened: Sequence[Channel] = ()
         self._refreshed: Sequence[Callable[[], None]] = ()
@@ -96,6 +125,7 @@ class LoopTables:
         loop.delays, loop.gaps, loop.load = pipeline.delay, pipeline.gaps, pipeline.load
         loop.layout, loop.history = MessageLayout(), StateHistory()
         loop.channels = loop.parts = loop.preparations = loop.steps = ()
+        loop.inputs = pipeline.inputs
 
     def receive(self, data: bytes, info: Mapping[str, Any], arrival: int) -> bool:
         """Set the state from an ordinary message; return False without doing so for others.
@@ -151,7 +181,7 @@ class LoopTables:
 
     # --- the next states ------------------------------------------------------------------------
 
-    def update(self, pipeline: StatePipeline, is_verifying: bool) -> None:
+    def update(self, pipeline: AnsweredStates, is_verifying: bool) -> None:
         """Prepare the loop for the next states.
 
         `is_verifying` leaves the next message to Python in any case.
@@ -180,7 +210,7 @@ class LoopTables:
             and self._use_layout(mapper, layout)
         )
 
-    def _use_policies(self, pipeline: StatePipeline, mapper: JointStateMapper) -> None:
+    def _use_policies(self, pipeline: AnsweredStates, mapper: JointStateMapper) -> None:
         loop, policies = self.loop, pipeline.policies
         loop.timeout, loop.undisputed_age = policies.timeout, policies.undisputed_age
         loop.state_clock.timeout = policies.timeout
@@ -209,7 +239,7 @@ class LoopTables:
 
     # --- outputs --------------------------------------------------------------------------------
 
-    def _use_channels(self, pipeline: StatePipeline) -> None:
+    def _use_channels(self, pipeline: AnsweredStates) -> None:
         listened = pipeline.listened
         for channel in self._gates.keys() - set(pipeline.channels):
             del self._gates[channel]  # of another model
@@ -253,7 +283,7 @@ class LoopTables:
             'steps', [stage.consume for stage in needed if stage.consume]
         )
 
-    def _records(self, name: str, steps: Sequence[Step]) -> tuple[LoopStep, ...]:
+    def _records(self, name: str, steps: Sequence[StateStep]) -> tuple[LoopStep, ...]:
         """Return the records of steps: those from before if nothing has changed."""
         records: tuple[LoopStep, ...] = getattr(self.loop, name)
         wanted = [step.record() for step in steps]

@@ -7,77 +7,48 @@ from __future__ import annotations
 
 from itertools import repeat
 
-from rclpy.node import Node
-from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import MultiDOFJointState
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.messages.trajectories import stamp_of
-from screw_dynamics_ros.ros.names import printable, shorten
-from screw_dynamics_ros.ros.parameters import Parameters
-from screw_dynamics_ros.ros.process.faults import FAULTS
-from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
-from screw_dynamics_ros.ros.status import Level, Status
+from screw_dynamics_ros.ros.names import shorten
 
 from ..model.running_model import RunningModel
-from ..parameters.base_parameters import MULTI_DOF, STOP
-from .measured_body import MeasuredBody, measurement, stamped
-from .state_pipeline import StatePipeline
+from ..parameters.base_parameters import MULTI_DOF
+from .measured_body import MeasuredBody, MotionSource, measurement, stamped
 
 TOPIC = 'multi_dof_joint_states'
 
 
-class MultiDofSource:
-    """Writes the motion of planar and floating joints into the state of the model.
+class MultiDofSource(MotionSource):
+    """Writes the motion of planar and floating joints into the state of the model."""
 
-    Parameters
-    ----------
-    node : rclpy.node.Node
-        Owns the subscription.
-    parameters : Parameters
-        With the rows of `base_parameters`.
-    states : StatePipeline
-        Processes nothing while a motion is unknown, with on_base_loss stop.
-    """
+    SOURCE, _without = MULTI_DOF, 'they rest'
 
-    def __init__(self, node: Node, parameters: Parameters, states: StatePipeline) -> None:
-        self._node, self._parameters, self._states = node, parameters, states
-        self._model: RunningModel | None = None  # the one of `_bodies`
-        self._bodies: dict[str, MeasuredBody] = {}
-        self._lost: list[str] = []
-        self._reason = ''
-        self._is_subscribed = False
-        self.update_parameters()
+    def _bodies_of(self, model: RunningModel) -> dict[str, MeasuredBody]:
+        places = {name: model.robot.joint_coordinates(name) for name in model.held}
+        return {
+            name: MeasuredBody(model.q[places[name][0]], model.v[places[name][1]], coordinates)
+            for name, coordinates in model.held_coordinates.items()
+        }
 
-    @property
-    def is_used(self) -> bool:
-        """Whether planar and floating joints may move."""
-        return bool(self._parameters[MULTI_DOF])
+    def _subscribe(self) -> None:
+        self._listen(MultiDOFJointState, TOPIC, self.receive)
 
     def update_parameters(self) -> None:
-        """Apply the parameters: subscribe if required, and forget earlier motion."""
-        self._model, self._bodies, self._lost = None, {}, []
-        self._reason = 'no measurement so far'
-        if self.is_used and not self._is_subscribed:
-            self._is_subscribed = True
-            receive = FAULTS.guarded(f'a message on {TOPIC}', STATE_LOCK.exclusive(self.receive))
-            self._node.create_subscription(
-                MultiDOFJointState, TOPIC, receive, qos_profile_sensor_data
-            )
+        """Apply the parameters; joints that no longer move return to zero."""
+        super().update_parameters()
         model = self._states.model
-        if not self.is_used and model is not None:
-            self._states.lose(TOPIC, False)
+        if not self.source and model is not None:
             for name in model.held:
                 q, v = model.robot.joint_coordinates(name)
                 model.q[q], model.v[v] = model.robot.neutral()[q], 0.0
 
     def receive(self, message: MultiDOFJointState) -> None:
         """Add the poses and twists of the joints that the robot has."""
-        model = self._states.model
-        if not self.is_used or model is None:
+        if not self.source:
             return
-        self._follow(model)
         try:
             found = self._read(message)
             stamp = stamped(stamp_of(message))
@@ -87,18 +58,6 @@ class MultiDofSource:
         for name, (pose, twist) in found.items():
             if self._bodies[name].take(stamp, pose, twist):
                 self._reason = ''
-
-    def _follow(self, model: RunningModel) -> None:
-        """Adopt the joints of a model; those of the last one keep their measurements."""
-        if model is self._model:
-            return
-        self._model, before = model, self._bodies
-        self._bodies = {
-            name: MeasuredBody(*model.robot.joint_coordinates(name), coordinates)
-            for name, coordinates in model.held_coordinates.items()
-        }
-        for name in before.keys() & self._bodies.keys():
-            self._bodies[name].history = before[name].history
 
     def _read(self, message: MultiDOFJointState) -> dict[str, tuple[Array, Array | None]]:
         """Return pose and body twist of each joint of the robot; raises `ArgumentError`."""
@@ -120,36 +79,7 @@ class MultiDofSource:
             found[name] = pose, V
         return found
 
-    def prepare(self) -> None:
-        """Write the motions at the stamp of the current joint state."""
-        model, mapper = self._states.model, self._states.mapper
-        if not self.is_used or model is None or mapper is None:
-            return
-        self._follow(model)
-        longest = self._parameters['base_timeout']
-        self._lost = [
-            name
-            for name, body in self._bodies.items()
-            if not body.write(model.q, model.v, mapper.stamp, longest)
-        ]
-        self._states.lose(TOPIC, bool(self._lost), self._parameters['on_base_loss'] == STOP)
-
-    @property
-    def fault(self) -> str:
-        """Why the motion of joints is unknown."""
-        reason = f': {printable(self._reason)}' if self._reason else ''
-        return (
-            f'no motion on {TOPIC} within base_timeout of the joint states for '
-            f'{shorten(self._lost)}{reason}'
-        )
-
-    def report(self, status: Status) -> None:
-        """Report joints whose motion is unknown."""
-        if not (self.is_used and self._lost):
-            return
-        consequence = (
-            'outputs have stopped (on_base_loss)'
-            if self._parameters['on_base_loss'] == STOP
-            else 'they rest'
-        )
-        status.report(Level.ERROR, f'{self.fault}; {consequence}')
+    def _what(self) -> str:
+        timeout = self.record.timeout
+        lost = [name for name, body in self._bodies.items() if body.history.age > timeout]
+        return f'no motion on {TOPIC} within base_timeout of the joint states for {shorten(lost)}'

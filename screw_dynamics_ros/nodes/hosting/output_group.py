@@ -48,7 +48,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Step:
+class StateStep:
     """A step of the loop.
 
     Attributes
@@ -66,9 +66,9 @@ class Step:
     otherwise: PythonFunction | None = None
 
 
-def python_step(name: str, function: Callable[[], None], failed: int = STEP_FAILED) -> Step:
+def python_step(name: str, function: Callable[[], None], failed: int = STEP_FAILED) -> StateStep:
     """Return a step that Python takes; errors are reported with its name."""
-    return Step(PythonFunction(name, function, failed), lambda: NO_RECORD)
+    return StateStep(PythonFunction(name, function, failed), lambda: NO_RECORD)
 
 
 def always() -> bool:
@@ -84,9 +84,9 @@ class Stage:
 
     Attributes
     ----------
-    prepare : Step, optional
+    prepare : StateStep, optional
         Taken before the kernel is evaluated, which requires a subscriber.
-    consume : Step, optional
+    consume : StateStep, optional
         Taken after the kernel, before results are published.
     is_needed : callable
         Whether the steps have anything to do for the next states, unless a parameter, a service or
@@ -98,8 +98,8 @@ class Stage:
         ``use_refused(mapper, message)`` is called for refused messages; see `mapper.refused`.
     """
 
-    prepare: Step | None = None
-    consume: Step | None = None
+    prepare: StateStep | None = None
+    consume: StateStep | None = None
     is_needed: Callable[[], bool] = always
     observe: Callable[[ObservedState], None] | None = None
     use_refused: Callable[[JointStateMapper, JointStateMessage], None] | None = None

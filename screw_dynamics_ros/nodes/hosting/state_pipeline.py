@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from rclpy.node import Node
 
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import StateClock
 from screw_dynamics_ros.ros.data_path.loop import ABANDONED, CHANGED, NOT_FINITE, TOO_LATE
 from screw_dynamics_ros.ros.data_path.rcl import LoopSubscription, PlainFunctions, Rcl
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
@@ -25,21 +23,19 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.process.timers import DeferredWork
 from screw_dynamics_ros.ros.status import Status
-from screw_dynamics_ros.ros.topics.channel import Channel
 
 from ..model.running_model import RunningModel
 from . import statuses
-from .loop_tables import LoopTables
+from .loop_tables import AnsweredStates, LoopTables
 from .model_state import ModelStateTopic
-from .output_group import Stage
-from .state_input import StateInput
+from .output_group import StateStep
 
 IDLE_TIME_S = 2e-4  # s after which the next state is processed immediately
 CATCH_UP = 2e-3  # s for which waiting states are processed instead of merged into newer ones
 TURN_LOST = 0.1  # s after which a state no longer waits
 
 
-class StatePipeline(StateInput):
+class StatePipeline(AnsweredStates):
     """Publishes, for each joint state, the messages that have subscribers.
 
     Parameters
@@ -49,22 +45,10 @@ class StatePipeline(StateInput):
 
     Attributes
     ----------
-    model : RunningModel or None
-        The robot, with its kernel.
-    channels : sequence of Channel
-        All topics.
     model_since : float
         Time at which this robot was adopted, on the monotonic clock [s].
-    suspended : bool
-        Whether nothing is computed and published, as without joint states; see `suspend`.
     deferred_work : DeferredWork
         Work between joint states.
-    listened : list of Channel
-        The topics with subscribers, in order.
-    stages : sequence of Stage
-        What is done for each joint state in addition to the kernel, in order.
-    clock : StateClock
-        Of the states for which outputs are computed.
     tables : LoopTables
         Process the joint states; see `use_functions`.
     model_state : ModelStateTopic, optional
@@ -73,51 +57,19 @@ class StatePipeline(StateInput):
 
     def __init__(self, node: Node) -> None:
         super().__init__(node)
-        self.model: RunningModel | None = None
-        self.channels: Sequence[Channel] = ()
         self.model_since = -math.inf
-        self._suspending: set[str] = set()
-        self._lost: set[str] = set()  # inputs of which the last state had no measurement
         self.deferred_work = DeferredWork(node)
         self.model_state: ModelStateTopic | None = None
-        self.listened: list[Channel] = []
-        self.stages: Sequence[Stage] = ()
-        self.clock = StateClock()
         self.tables = LoopTables(PlainFunctions(), node, self)
         self._armed_at = -1  # STATE_LOCK.changes
         self._is_waiting = False  # whether a state has no answer yet
         self._merged: ObservedState | None = None  # by Python, and not observed yet
         self._free_since = self._turn = -math.inf
 
-    def suspend(self, reason: str, is_suspended: bool) -> None:
-        """Compute and publish nothing as long as there is a reason."""
-        if is_suspended:
-            self._suspending.add(reason)
-        else:
-            self._suspending.discard(reason)
-        self.tables.loop.is_suspended = self.suspended
-
-    def lose(self, name: str, is_lost: bool, stops: bool = True) -> None:
-        """Note whether an input of the current state is lost, and suspend if that `stops` outputs.
-
-        Observers start again when it is lost and when it returns.
-        """
-        if is_lost != (name in self._lost):
-            self._lost ^= {name}
-            self.clock.elapsed = 0
-            if self.mapper is not None:
-                self.mapper.restarted = True
-        self.suspend(name, is_lost and stops)
-
-    @property
-    def suspending(self) -> frozenset[str]:
-        """The reasons of `suspend`."""
-        return frozenset(self._suspending)
-
     @property
     def suspended(self) -> bool:
-        """Whether `suspend` has a reason."""
-        return bool(self._suspending)
+        """Whether an input is lost that stops the outputs."""
+        return any(each.is_lost and each.stops for each in self.inputs)
 
     def use(self, model: RunningModel, mapper: JointStateMapper) -> None:
         """Adopt a model; discard a waiting state of another robot."""
@@ -132,7 +84,6 @@ class StatePipeline(StateInput):
     ) -> None:
         """Process joint states by these functions: those that `receive` gets, or of `taken`."""
         self.tables = LoopTables(functions, self._node, self, taken)
-        self.tables.loop.is_suspended = self.suspended
         self._armed_at = -1
 
     def look_for_listeners(self) -> None:
@@ -166,6 +117,13 @@ class StatePipeline(StateInput):
             model_since=self.model_since,
             scheduling_fault=scheduling_fault,
         )
+
+    def prepare(self, step: StateStep) -> None:
+        """Take a step before the kernel for the current joint state, if there is one."""
+        if self.mapper is not None:
+            loop = self.tables.loop
+            loop.mapper, loop.state, loop.start = self.mapper, self.mapper.state, time.monotonic()
+            step.function(step.record(), loop)
 
     # --- one joint state ------------------------------------------------------------------------
 

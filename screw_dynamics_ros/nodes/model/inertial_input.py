@@ -6,47 +6,73 @@
 from __future__ import annotations
 
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
+from screw_dynamics_ros.core.motion.control.payload_transitions import (
+    Line,
+    LoadedParameters,
+    load_parameters,
+)
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.data_path.loop import compiled_step
+from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
+
 from .running_model import RunningModel
+
+
+@compiled_step
+def load_in_loop(loaded: LoadedParameters, loop: LoopRecord) -> int:
+    """Update an input of the kernel."""
+    load_parameters(loaded, loop.start)
+    return TAKEN
 
 
 class InertialInput(ABC):
     """An input of the kernel that is updated before each joint state.
 
-    Requests may change it from any thread, under the lock; `prepare` and `load` run in the thread
-    of the joint states.
+    Requests change it between two joint states, holding the lock of states. Other threads may read
+    it, under its own lock.
+
+    Attributes
+    ----------
+    loaded : LoadedParameters
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._model: RunningModel | None = None
-        self._is_steady, self._has_stepped = False, False
+        self.loaded = LoadedParameters()
+        self.loaded.is_steady = True
         self._step_callbacks: list[Callable[[], None]] = []
 
     def on_step(self, callback: Callable[[], None]) -> None:
-        """Register a callback for changes without a transition; called before the next state."""
+        """Register a callback for changes without a transition, before the next state."""
         self._step_callbacks.append(callback)
 
     def _follow(self, duration: float) -> None:
-        """Start a transition of a duration [s]; the caller holds the lock."""
-        self._is_steady, self._has_stepped = False, self._has_stepped or duration == 0.0
-
-    @property
-    def is_changing(self) -> bool:
-        """Whether `prepare` has anything to do."""
-        return self._has_stepped or not self._is_steady
-
-    def prepare(self) -> None:
-        """Update the input of the kernel; call it before each state."""
-        if not self._is_steady:
-            self.load()
-        if self._has_stepped:
-            self._has_stepped = False
+        """Follow a change over a duration [s]; the caller holds the lock."""
+        self._update()
+        if duration == 0.0:
             for callback in self._step_callbacks:
                 callback()
 
+    def _update(self) -> None:
+        if self._model is not None:
+            self.loaded.follow(*self._lines(self._model))
+
     @abstractmethod
+    def _lines(self, model: RunningModel) -> tuple[Array, list[Line]]:
+        """Return the input of the kernel, and what it follows; see `LoadedParameters.follow`."""
+
+    def use(self, model: RunningModel) -> None:
+        """Adopt another robot."""
+        with self._lock:
+            self._model = model
+            self._update()
+        self.load()
+
     def load(self) -> None:
-        """Write the active inertias into the input of the kernel."""
+        """Write the current inertias into the input of the kernel."""
+        load_parameters(self.loaded, time.monotonic())

@@ -19,6 +19,7 @@ from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.lie import so3
 from screw_dynamics_ros.core.measurement.estimation.payload_estimation import parameter_map
+from screw_dynamics_ros.core.motion.control.payload_transitions import Line
 from screw_dynamics_ros.core.motion.control.transition import Transition, check_duration
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
@@ -48,10 +49,7 @@ class Correction(Transition):
 
 
 class LinkInertias(InertialInput):
-    """Corrections of link inertias, and their kernel input at each joint state.
-
-    Requests run in the thread of the joint states; `corrected` may be called from other threads.
-    """
+    """Corrections of link inertias, and their kernel input at each joint state."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,37 +75,25 @@ class LinkInertias(InertialInput):
             before = self._corrections.get(link)
             start = described if before is None else before.parameters(described, now)
             self._corrections[link] = Correction(now, duration, start, body)
-            self._corrected = None
             self._follow(duration)
 
-    # --- in the thread of the joint states ------------------------------------------------------
+    def _update(self) -> None:
+        super()._update()
+        self._corrected = None
 
-    def use(self, model: RunningModel) -> None:
-        """Adopt another robot."""
-        with self._lock:
-            self._model, self._is_steady, self._corrected = model, False, None
-        self.load()
-
-    def load(self) -> None:
-        """Write the differences from the description into the input of the kernel."""
-        model = self._model
-        if model is None or self._is_steady:
-            return
-        with self._lock:
-            now, tree = time.monotonic(), model.robot.tree
-            changes, steady = np.zeros((len(tree.bodies), 10)), True
-            for link, correction in list(self._corrections.items()):
-                if correction.share(now) < 1.0:
-                    steady = False
-                elif correction.end is None:
-                    del self._corrections[link]
-                    continue
-                if link in tree.frames and tree.frame(link).body != GROUND:
-                    frame, described = tree.frame(link), described_parameters(model.robot, link)
-                    difference = correction.parameters(described, now) - described
-                    changes[frame.body] += parameter_map(frame.S) @ difference
-            model.inertia_changes[:] = changes.ravel()
-            self._is_steady = steady
+    def _lines(self, model: RunningModel) -> tuple[Array, list[Line]]:
+        """Return the differences from the description."""
+        tree, lines = model.robot.tree, list[Line]()
+        for link, correction in self._corrections.items():
+            if link not in tree.frames or tree.frame(link).body == GROUND:
+                continue
+            frame, described = tree.frame(link), described_parameters(model.robot, link)
+            end = described if correction.end is None else correction.end.parameters
+            changes = np.zeros((2, len(tree.bodies), 10))
+            ends = np.array([correction.start, end])
+            changes[:, frame.body] = (ends - described) @ parameter_map(frame.S).T
+            lines.append((correction, changes[0].ravel(), changes[1].ravel()))
+        return model.inertia_changes, lines
 
     # --- results --------------------------------------------------------------------------------
 
@@ -132,6 +118,8 @@ class LinkInertias(InertialInput):
             now, items = time.monotonic(), list(self._corrections.items())
         for link, correction in items:
             end = correction.end
+            if end is None and correction.share(now) == 1.0:
+                continue
             text = 'as described' if end is None else f'{end.mass:.6g} kg'
             if correction.share(now) < 1.0:
                 text += f', {100.0 * correction.share(now):.0f} % of the transition'

@@ -10,11 +10,12 @@ import time
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.motion.control.payload_transitions import (
-    LoadedParameters,
+    Line,
     PayloadTransitions,
 )
 from screw_dynamics_ros.core.motion.control.transition import check_duration
 from screw_dynamics_ros.core.motion.trajectory.payload_capacity import payload_load
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.names import shorten, shown
 from screw_dynamics_ros.ros.status import Level, Status
 
@@ -32,9 +33,8 @@ HEAVY = 0.5  # share of an effort limit from which payloads are reported
 class Payloads(InertialInput):
     """Payloads by name, and their inertial parameters for the kernel at each joint state.
 
-    Changes may come from any thread. They take effect at the next joint state, when `prepare`
-    writes the input of the kernel; nothing is compiled. A payload on a link that the robot does not
-    have is ignored until a robot has that link.
+    Changes take effect at the next joint state; nothing is compiled. A payload on a link that the
+    robot does not have is ignored until a robot has that link.
 
     Attributes
     ----------
@@ -46,7 +46,6 @@ class Payloads(InertialInput):
         super().__init__()
         self._transitions = PayloadTransitions()
         self._tools: set[str] = set()
-        self._loaded: LoadedParameters | None = None
         self.changes = 0
 
     # --- changes --------------------------------------------------------------------------------
@@ -96,32 +95,14 @@ class Payloads(InertialInput):
             self._follow(duration)
             return names
 
-    def _follow(self, duration: float) -> None:
-        super()._follow(duration)
-        self._loaded = None
+    def _update(self) -> None:
+        super()._update()
         self.changes += 1
 
-    # --- in the thread of the joint states ------------------------------------------------------
-
-    def use(self, model: RunningModel) -> None:
-        """Adopt another robot, which carries the same payloads."""
-        self._model, self._loaded = model, None
-        self.changes += 1
-        self.load()
-
-    def load(self) -> None:
-        """Write the current payloads into the input of the kernel."""
-        model = self._model
-        if model is None:
-            return
-        with self._lock:
-            if self._loaded is None:
-                robot = model.robot
-                self._transitions.prune(time.monotonic())
-                self._loaded = LoadedParameters(
-                    self._transitions, robot.payload_parameters, robot.link_names
-                )
-            model.payload[:], self._is_steady = self._loaded.at(time.monotonic())
+    def _lines(self, model: RunningModel) -> tuple[Array, list[Line]]:
+        self._transitions.prune(time.monotonic())
+        robot = model.robot
+        return model.payload, self._transitions.lines(robot.payload_parameters, robot.link_names)
 
     # --- results --------------------------------------------------------------------------------
 

@@ -13,11 +13,14 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, FusedKernel, Robot
-from screw_dynamics_ros.core.compile.typed.records import AddressTable, Opaque
+from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints
+from screw_dynamics_ros.core.compile.typed.records import AddressTable, Opaque, Record
 from screw_dynamics_ros.core.robot.actuated_robot import elements
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import INERTIA_CHANGES, Formula
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.data_path.loop import compiled_step
+from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.joint_states.completion import Completion
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.process.python_function import PythonFunction
@@ -26,6 +29,31 @@ from .actuated import actuated
 from .closed_loops import LoopCompletion, RobotWithLoops
 from .coupled_motors import CoupledMotors
 from .scalar_joints import ScalarJoints, coordinates, scalar_joints
+
+
+class PlacesOfJoints(Record):
+    """Where the state of `joints` is in that of a robot that has others.
+
+    Attributes
+    ----------
+    q_places, v_places : (n,) arrays of int
+    q, v : (nq,), (nv,) arrays
+    """
+
+    q_places: Ints
+    v_places: Ints
+    q: Floats
+    v: Floats
+
+
+@compiled_step
+def place_joints(joints: PlacesOfJoints, loop: LoopRecord) -> int:
+    """Write positions and velocities of the mapper into the state of the robot."""
+    n = len(joints.q_places)
+    for k in range(n):
+        joints.q[joints.q_places[k]] = loop.state[k]
+        joints.v[joints.v_places[k]] = loop.state[n + k]
+    return TAKEN
 
 
 class RunningModel(ScalarJoints):
@@ -53,7 +81,9 @@ class RunningModel(ScalarJoints):
     results : dict
         The array of each output, overwritten by `evaluate`.
     q, v : (nq,), (nv,) arrays
-        The state of the whole robot; `evaluate` writes that of `joints`.
+        The state of the whole robot.
+    places : PlacesOfJoints
+        For `place_joints`, which writes that of `joints` if the robot has other ones.
     call : Opaque
         The kernel for the loop, which passes the record `addresses`.
     total : () array
@@ -99,8 +129,11 @@ class RunningModel(ScalarJoints):
             )
             self.results = dict(zip(self._kernel.outputs, map(np.zeros, self._kernel.shapes)))
             self.total = self.results[total]
-            if self._kernel.table_call is not None and not self.is_free:
+            if self._kernel.table_call is not None:
                 self.call = self._kernel.table_call
+        self.places = PlacesOfJoints()
+        self.places.q_places, self.places.v_places = self.q_places, self.v_places
+        self.places.q, self.places.v = self.q, self.v
         self.connect(np.zeros((3, len(self.joints))), np.zeros(3))
 
     @property
@@ -118,7 +151,6 @@ class RunningModel(ScalarJoints):
         gravity : (3,) array
             Read at each evaluation.
         """
-        self._state = state
         self._parameters['measured'] = state[2]
         if not self.is_free:
             self.q, self.v = state[0], state[1]
@@ -148,9 +180,6 @@ class RunningModel(ScalarJoints):
         """Compute all results for the current state; return whether they are finite."""
         if self._kernel is None:
             return True
-        if self.is_free:
-            self.q[self.q_places] = self._state[0]
-            self.v[self.v_places] = self._state[1]
         self._compute()
         return math.isfinite(self.total)
 

@@ -27,6 +27,7 @@ from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.requested_state import latest
 from screw_dynamics_ros.ros.messages.conversions import read_inertia
 from screw_dynamics_ros.ros.names import shorten, shown
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 
 from ..model.link_inertias import LinkInertias
 from ..model.payloads import PARAMETERS, Payloads, check_name
@@ -94,7 +95,8 @@ class PayloadServices:
                 duration,
             )
         # parameters with unchanged values have no effect, but the current transition must restart
-        self.payloads.put(name, link, body, duration, tool)
+        with STATE_LOCK:  # estimates are attached in another thread
+            self.payloads.put(name, link, body, duration, tool)
 
     def clear_payload(self, request: Any, response: Any) -> None:
         """Answer a ClearPayload request."""

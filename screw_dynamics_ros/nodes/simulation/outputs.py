@@ -14,7 +14,7 @@ from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray
 from tf2_msgs.msg import TFMessage
 
-from screw_dynamics_ros.core.kinematics.joint_poses import FreeCoordinates
+from screw_dynamics_ros.core.kinematics.joint_poses import free_coordinates
 from screw_dynamics_ros.core.simulation.joint_sensor import JointSensor
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.messages import templates
@@ -137,10 +137,9 @@ class StateOutputs:
 
         def numbers(now: int) -> Array:
             motions = [each.motion(simulated.q[q], simulated.v[v]) for each, q, v in places]
-            free = FreeCoordinates()
             return np.concatenate(
                 [
-                    *(free.state(pose, twist)[0] for pose, twist in motions),
+                    *(free_coordinates(pose) for pose, _ in motions),
                     *(swap_linear_angular(twist) for _, twist in motions),
                 ]
             )

@@ -29,7 +29,7 @@ from screw_dynamics_ros.core.compile.typed.memory import (
     read_u32,
     write_u32,
 )
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import advance_clock
+from screw_dynamics_ros.core.state_clock import advance_clock
 from screw_dynamics_ros.core.units import NANOSECONDS
 
 from ..joint_states.policies import NEVER_STAMP
@@ -43,6 +43,7 @@ from .records import (
     DECLINED,
     STEP_FAILED,
     Copy,
+    InputRecord,
     LoopRecord,
     LoopStep,
     MessageLayout,
@@ -212,7 +213,7 @@ def answer(loop: LoopRecord) -> int:
         advance_clock(loop.state_clock, state.stamp, state.restarted)
         if not prepare(loop):
             return ABANDONED
-    if loop.is_read and not loop.is_suspended:
+    if loop.is_read and not is_suspended(loop):
         kernel(loop.kernel, loop.arguments)
         if not math.isfinite(loop.total[0]):
             return NOT_FINITE
@@ -347,6 +348,24 @@ def prepare(loop: LoopRecord) -> bool:
     for k in range(len(loop.preparations)):
         is_taken = is_taken and take_step(loop.preparations[k], loop)
     return is_taken
+
+
+@typed
+def note_loss(record: InputRecord, is_lost: bool, loop: LoopRecord) -> None:
+    """Note whether an input is lost; observers restart when it is lost and when it returns."""
+    if is_lost != record.is_lost:
+        loop.mapper.restarted = True
+        loop.state_clock.elapsed = 0
+    record.is_lost = is_lost
+
+
+@typed
+def is_suspended(loop: LoopRecord) -> bool:
+    """Return whether an input is lost that stops the outputs."""
+    for k in range(len(loop.inputs)):  # noqa: SIM110 - `any` is not compiled
+        if loop.inputs[k].is_lost and loop.inputs[k].stops:
+            return True
+    return False
 
 
 @typed

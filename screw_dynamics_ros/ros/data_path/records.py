@@ -9,7 +9,7 @@ import ctypes
 
 from screw_dynamics_ros.core.compile.typed.functions import Bytes, Floats, Ints, typed
 from screw_dynamics_ros.core.compile.typed.records import WORD, Opaque, Record
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import StateClock
+from screw_dynamics_ros.core.state_clock import StateClock
 
 from ..joint_states.stamped_messages import StampedMessages
 from ..topics.channel_record import ChannelRecord
@@ -78,6 +78,26 @@ def count_served(load: LoadCounts, duration: float) -> None:
     load.served += 1
     load.busy += duration
     load.longest = max(load.longest, duration)
+
+
+class InputRecord(Record):
+    """An input beside joint states.
+
+    Attributes
+    ----------
+    is_used : bool
+    is_lost : bool
+        Whether the last state had no measurement of it; False if it is not used.
+    stops : bool
+        Whether there are no outputs while it is lost.
+    timeout : float
+        Longest age of a measurement [s].
+    """
+
+    is_used: bool
+    is_lost: bool
+    stops: bool
+    timeout: float
 
 
 class MessageLayout(Record):
@@ -211,8 +231,6 @@ class LoopRecord(Record):
         Of the messages.
     is_read : bool
         Whether any output has subscribers.
-    is_suspended : bool
-        Whether nothing is computed, as without joint states.
     is_changed : bool
         Whether Python has taken a step that was declined.
     kernel : Opaque
@@ -221,8 +239,8 @@ class LoopRecord(Record):
         AddressTable of its inputs and outputs.
     total : (1,) array
         Finite if all outputs that must be are.
-    channels, parts, preparations, steps : tuples
-        Outputs, parts of the model state, steps before and after the kernel.
+    channels, parts, preparations, steps, inputs : tuples
+        Outputs, parts of the model state, steps before and after the kernel, further inputs.
     history : StateHistory
     max_delay, arrival, delay, start : float
         [s].
@@ -256,7 +274,6 @@ class LoopRecord(Record):
     gaps: SequenceGaps
     load: LoadCounts
     is_read: bool
-    is_suspended: bool
     is_changed: bool
     kernel: Opaque
     arguments: Opaque
@@ -265,6 +282,7 @@ class LoopRecord(Record):
     parts: tuple[ModelStatePart, ...]
     preparations: tuple[LoopStep, ...]
     steps: tuple[LoopStep, ...]
+    inputs: tuple[InputRecord, ...]
     history: StateHistory
     max_delay: float
     arrival: float

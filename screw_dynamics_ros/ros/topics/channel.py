@@ -26,7 +26,7 @@ Encode = Callable[[bytes], 'bytes | None']
 #: The condition of outputs whose validity Python decides.
 IN_PYTHON = Gate(TRUE, np.full(1, FOR_PYTHON, dtype=np.int64))
 #: The condition of outputs that are not published for joint states.
-NEVER = Gate(TRUE, np.full(1, NOT_VALID, dtype=np.int64))
+NO_OUTPUT = Gate(TRUE, np.full(1, NOT_VALID, dtype=np.int64))
 
 
 class Watched:

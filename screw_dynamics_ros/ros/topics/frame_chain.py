@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from screw_dynamics_ros.core.units import NANOSECONDS
 
 from ..names import shown
 from ..process.faults import FAULTS
+from ..process.state_lock import STATE_LOCK
 
 MAX_CHAIN_LENGTH = 100  # frames
 MAX_FRAMES = 10_000
@@ -61,11 +63,14 @@ class FrameChain:
         tf2_msgs/TFMessage.
     frame : str
         Start of the chain; can be changed.
+    on_change : callable
+        Called after each message with transforms of the chain; it holds the lock of states.
     """
 
-    def __init__(self, node: Node, kind: type, frame: str) -> None:
+    def __init__(self, node: Node, kind: type, frame: str, on_change: Callable[[], None]) -> None:
         self.frame = frame
         self._kind = kind
+        self._on_change = STATE_LOCK.exclusive(on_change)
         self._links: dict[str, ParentTransform] = {}  # by child
         self._faults: dict[str, str] = {}  # of the last transform, by child
         for topic, durability in (
@@ -112,6 +117,7 @@ class FrameChain:
             self._links[child] = ParentTransform(
                 parent, q, translation, now, stamp.sec * NANOSECONDS + stamp.nanosec
             )
+        self._on_change()
 
     def _wanted(self) -> list[str]:
         """Return the frame and its known ancestors."""
@@ -121,16 +127,17 @@ class FrameChain:
         return names
 
     def rotation(self, world: str) -> tuple[Array, float]:
-        """Return the rotation matrix of the frame in `world`, and the age of the oldest link [s].
+        """Return the rotation matrix of the frame in `world`, and the arrival of its oldest link.
 
-        Raises `MissingStateError` if `world` is not an ancestor of the frame, or the last transform
-        of a frame between them is invalid.
+        The arrival is on the monotonic clock [s], infinite if all links are static. Raises
+        `MissingStateError` if `world` is not an ancestor of the frame, or the last transform of a
+        frame between them is invalid.
         """
         R, oldest = np.eye(3), math.inf
         for link in self._path(world):
             R = quaternions.to_matrix(link.orientation) @ R
             oldest = min(oldest, link.arrival)
-        return R, max(0.0, time.monotonic() - oldest)
+        return R, oldest
 
     def pose(self, world: str) -> tuple[Array, int | None]:
         """Return the pose (4, 4) of the frame in `world`, and the newest stamp of a link [ns].

@@ -150,6 +150,13 @@ def mathematics(a: float, b: float, out: Floats) -> float:
 
 
 @typed
+def angles(a: float, b: float, out: Floats) -> float:
+    out[0] = math.sin(a)
+    out[1] = math.cos(b)
+    return math.atan2(a, b)
+
+
+@typed
 def classes(a: float, out: Ints) -> bool:
     out[0] = int(math.isnan(a))
     out[1] = int(math.isinf(a))
@@ -280,6 +287,7 @@ ALL = [
     comparisons_of_ints,
     conversions,
     mathematics,
+    angles,
     classes,
     short_circuits,
     branches,

@@ -8,7 +8,12 @@ import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.description import Joint, Link, RobotDescription
-from screw_dynamics_ros.core.kinematics.joint_poses import FreeCoordinates, PlanarCoordinates
+from screw_dynamics_ros.core.kinematics.joint_poses import (
+    FreeCoordinates,
+    PlanarCoordinates,
+    free_coordinates,
+    write_planar,
+)
 from screw_dynamics_ros.core.lie import se3
 
 AXES = [np.eye(3)[2], -np.eye(3)[0], np.array([0.6, 0.0, 0.8]), np.array([1.0, 2.0, -2.0]) / 3.0]
@@ -38,7 +43,12 @@ def compare(robot, coordinates, origin, q):
     np.testing.assert_allclose(origin @ pose, robot.link_pose(q, 'puck'), atol=1e-14)
     np.testing.assert_allclose(twist, robot.jacobian(q, 'puck', 'body') @ v, atol=1e-14)
     coordinates.check(pose)
-    found, rates = coordinates.state(pose, twist)
+    C, V = coordinates.aligned(pose, twist)
+    found, rates = np.zeros((2, 3))
+    if robot.nv == 3:
+        write_planar(free_coordinates(C), V, found, rates)
+    else:
+        found, rates = free_coordinates(C), V
     np.testing.assert_allclose(robot.link_pose(found, 'puck'), origin @ pose, atol=1e-14)
     np.testing.assert_allclose(rates, v, atol=1e-14)
 

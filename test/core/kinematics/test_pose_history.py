@@ -6,9 +6,17 @@
 import numpy as np
 import pytest
 from scipy.linalg import expm
+from scipy.spatial.transform import Rotation
 
+from screw_dynamics_ros.core.compile.typed.library import calls
 from screw_dynamics_ros.core.kinematics import pose_history
-from screw_dynamics_ros.core.kinematics.pose_history import PoseHistory
+from screw_dynamics_ros.core.kinematics.pose_history import (
+    PoseHistory,
+    find_motion,
+    move,
+    rest,
+    screw_path,
+)
 
 MS = 10**6
 TWIST = np.array([0.3, -0.7, 1.1, 0.5, 0.2, -0.4])
@@ -27,6 +35,16 @@ def pose_at(stamp):
     return START @ expm(hat(TWIST) * stamp * 1e-9)
 
 
+def motion(history, stamp):
+    """Return pose (4, 4), twist and age at a time."""
+    find_motion(history, stamp)
+    p, q = np.split(history.pose, [3])
+    assert q[3] >= 0.0
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = Rotation.from_quat(q).as_matrix(), p
+    return pose, history.twist.copy(), history.age
+
+
 @pytest.mark.parametrize('has_twist', [True, False])
 @pytest.mark.parametrize(
     ('stamp', 'age'), [(-130, 0.03), (0, 0.0), (37, 0.037), (160, 0.04), (200, 0.0), (290, 0.09)]
@@ -35,34 +53,61 @@ def test_a_constant_twist_is_followed(stamp, age, has_twist):
     history = PoseHistory()
     for k in (-100 * MS, 0, 100 * MS, 200 * MS):
         assert history.add(k, pose_at(k), TWIST if has_twist else None)
-    motion = history.at(stamp * MS)
-    assert motion.age == pytest.approx(age)
+    pose, twist, found = motion(history, stamp * MS)
+    assert found == pytest.approx(age)
     if stamp < -100 and not has_twist:
-        assert (motion.twist == 0.0).all()  # that of the first one is not known
+        assert (twist == 0.0).all()  # that of the first one is not known
         return
-    np.testing.assert_allclose(motion.pose, pose_at(stamp * MS), atol=1e-13)
-    np.testing.assert_allclose(motion.twist, TWIST, atol=1e-12)
+    np.testing.assert_allclose(pose, pose_at(stamp * MS), atol=1e-13)
+    np.testing.assert_allclose(twist, TWIST, atol=1e-12)
 
 
 def test_components_of_the_twist_change_at_a_constant_rate():
     history = PoseHistory()
     history.add(0, np.eye(4), np.zeros(6))
     history.add(100 * MS, np.eye(4), TWIST)
-    np.testing.assert_allclose(history.at(25 * MS).twist, 0.25 * TWIST)
-    np.testing.assert_allclose(history.at(150 * MS).twist, TWIST)
+    np.testing.assert_allclose(motion(history, 25 * MS)[1], 0.25 * TWIST)
+    np.testing.assert_allclose(motion(history, 150 * MS)[1], TWIST)
 
 
 def test_only_newer_measurements_count_and_their_number_is_bounded(monkeypatch):
     monkeypatch.setattr(pose_history, 'LENGTH', 3)
     history = PoseHistory()
-    assert history.at(0) is None
-    assert (history.newest, history.last_pose.tolist()) == (None, np.eye(4).tolist())
+    find_motion(history, 0)
+    assert (history.newest, history.age) == (None, np.inf)
     for k in range(5):
         assert history.add(k * MS, pose_at(k * MS))
     for late in (4 * MS, 3 * MS):
         assert not history.add(late, np.eye(4))
     assert history.newest == 4 * MS
-    np.testing.assert_array_equal(history.last_pose, pose_at(4 * MS))
-    assert history.at(0).age == pytest.approx(0.002)  # the oldest that is kept is at 2 ms
+    assert motion(history, 0)[2] == pytest.approx(0.002)  # the oldest that is kept is at 2 ms
+    for stamp in (2.5, 3.0, 3.9):
+        np.testing.assert_allclose(
+            motion(history, round(stamp * MS))[0], pose_at(stamp * MS), atol=1e-13
+        )
+    rest(history)
+    np.testing.assert_allclose(history.pose[:3], pose_at(4 * MS)[:3, 3])
+    assert not history.twist.any()
     history.clear()
-    assert history.at(4 * MS) is None
+    find_motion(history, 4 * MS)
+    assert history.age == np.inf
+
+
+@pytest.mark.parametrize('angle', [0.0, 1e-200, 1e-9, 1e-3, 1.0, 3.0, 6.0, 20.0])
+def test_a_pose_moves_along_a_screw_by_any_angle(angle):
+    """Against the matrix exponential; compiled and Python give the same bits."""
+    rng = np.random.default_rng(1)
+    compiled = calls(move)[0]
+    for _ in range(20):
+        C, axis = np.eye(4), rng.normal(size=3)
+        C[:3, :3], C[:3, 3] = Rotation.random(rng=rng).as_matrix(), rng.normal(size=3)
+        screw = np.concatenate([angle * axis / np.linalg.norm(axis), rng.normal(size=3)])
+        share, (found, same) = rng.uniform(-1.0, 1.0), np.zeros((2, 7))
+        move(screw_path(C, screw), share, found)
+        compiled(screw_path(C, screw), share, same)
+        assert found.tobytes() == same.tobytes()
+        expected = C @ expm(hat(share * screw))
+        np.testing.assert_allclose(found[:3], expected[:3, 3], atol=1e-13)
+        R = Rotation.from_quat(found[3:]).as_matrix()
+        np.testing.assert_allclose(R, expected[:3, :3], atol=1e-13)
+        assert found[6] >= 0.0

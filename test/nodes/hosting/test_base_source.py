@@ -176,9 +176,9 @@ def test_stamps_that_run_back_restart_the_history(robot):
     stamp = made.now()
     made.measured(stamp)
     made.measured(stamp - MS)  # late, ignored
-    assert made.host.base_source._body.history.newest == stamp
+    assert made.host.base_source._bodies['base'].history.newest == stamp
     made.measured(stamp - 2 * S)  # a simulation that begins again
-    assert made.host.base_source._body.history.newest == stamp - 2 * S
+    assert made.host.base_source._bodies['base'].history.newest == stamp - 2 * S
 
 
 def test_orientation_and_angular_velocity_of_an_imu(robot):
@@ -195,7 +195,7 @@ def test_orientation_and_angular_velocity_of_an_imu(robot):
     message.orientation_covariance[0] = -1.0
     write_stamp(message, stamp + MS)
     made.host.base_source.receive_imu(message)
-    assert made.host.base_source._body.history.newest == stamp
+    assert made.host.base_source._bodies['base'].history.newest == stamp
 
 
 @pytest.mark.parametrize('gravity', [9.81, 1.0])
@@ -267,7 +267,6 @@ def test_poses_on_tf(robot):
     offset.header.frame_id = 'map'
     offset.transform.rotation.w = 1.0
     offset.transform.translation.x = 1.5
-    made.host.base_source.prepare()
     chain.receive(TFMessage(transforms=[offset]), True)
     start = made.now()
     for k in (0, 10):
@@ -280,6 +279,26 @@ def test_poses_on_tf(robot):
         chain.receive(TFMessage(transforms=[moved]), False)
         sent = made.joint_state(start + k * MS)
     check(made, sent, R=pose['R'], p=pose['p'] + [1.5, 0.0, 0.0])
+
+
+def test_links_of_a_chain_in_separate_messages(robot):
+    """With the same stamp: the pose is that of both, whichever comes first."""
+    made = robot(base_source='tf', base_frame='map')
+    chain, start, shift = made.host.base_source._chain, made.now(), np.array([0.0, 0.5, 0.0])
+
+    def sent(parent, child, stamp, R, p):
+        moved = TransformStamped(child_frame_id=child)
+        moved.header.frame_id = parent
+        write_stamp(moved, stamp)
+        write(moved.transform.rotation, 'xyzw', R.as_quat())
+        write(moved.transform.translation, 'xyz', p)
+        chain.receive(TFMessage(transforms=[moved]), False)
+
+    for k in (0, 10, 20):
+        pose, stamp = made.moved(k * 1e-3), start + k * MS
+        sent('odom', made.root, stamp, pose['R'], pose['p'] - (1.0 + k) * shift)
+        sent('map', 'odom', stamp, Rotation.identity(), (1.0 + k) * shift)
+    check(made, made.joint_state(stamp), **pose)
 
 
 @pytest.mark.parametrize('w', [0.0, np.nan])

@@ -19,6 +19,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.hosting import gravity_source
 from screw_dynamics_ros.nodes.hosting.gravity_source import GravitySource
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
+from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.joint_states import requested_state
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -55,9 +56,12 @@ class Sourced:
         }
         model.robot.gravity = DOWN
         self.states = SimpleNamespace(
-            model=model, mapper=JointStateMapper(JOINTS, clock=lambda: 10**18), suspended=None
+            model=model,
+            mapper=JointStateMapper(JOINTS, clock=lambda: 10**18),
+            inputs=(),
+            listened=[],
+            prepare=self._prepare,
         )
-        self.states.suspend = lambda _, wanted: setattr(self.states, 'suspended', wanted)
         self.subscriptions = {}
         node = SimpleNamespace(create_subscription=self._create)
         self.gravity = DOWN.copy()
@@ -66,6 +70,11 @@ class Sourced:
     def _create(self, kind, topic, callback, profile, **options):
         assert topic not in self.subscriptions
         self.subscriptions[topic] = callback
+
+    def _prepare(self, step):
+        loop = LoopRecord()
+        loop.mapper, loop.start = self.states.mapper, self.now
+        step.function(step.record(), loop)
 
     def configure(self, **values):
         self.parameters.update(values)
@@ -82,8 +91,14 @@ class Sourced:
         return self.gravity
 
     @property
+    def is_lost(self):
+        self.wait(0.0)
+        return self.source.record.is_lost
+
+    @property
     def status(self):
         status = Status('gravity')
+        self.wait(0.0)
         self.source.report(status)
         return status
 
@@ -122,7 +137,7 @@ def test_a_parameter_needs_no_subscription_and_nothing_else(make):
     assert made.subscriptions == {}
     made.turn()
     np.testing.assert_array_equal(made.gravity, DOWN)
-    assert made.states.suspended is False
+    assert not made.source.suspends
     made.states.model.robot.gravity = np.ones(3)
     made.source.keep_house()
     np.testing.assert_array_equal(made.states.model.robot.gravity, np.ones(3))
@@ -132,7 +147,7 @@ def test_a_parameter_needs_no_subscription_and_nothing_else(make):
     made.configure(gravity_source='parameter')
     made.imu(R=TILT)
     made.configure(gravity_source='imu')  # subscribed once
-    assert made.source.is_stale
+    assert made.is_lost
 
 
 def test_an_orientation_turns_gravity_with_its_cutoff(make):
@@ -144,7 +159,7 @@ def test_an_orientation_turns_gravity_with_its_cutoff(make):
     )
     made.wait(0.5)
     made.imu(R=TILT)
-    assert not made.source.is_stale
+    assert not made.is_lost
     expected = TILT.inv().apply(DOWN)
     whole = np.arccos(expected @ DOWN / 9.81**2)
     made.wait(0.02)
@@ -157,29 +172,27 @@ def test_an_orientation_turns_gravity_with_its_cutoff(make):
 
 def test_a_direction_is_out_of_date_after_its_timeout(make):
     made = make(on_gravity_loss='stop')
-    assert made.states.suspended is True
+    assert made.source.suspends
     assert made.status.summary.endswith('outputs have stopped (on_gravity_loss)')
     made.imu(R=TILT)
     made.wait(0.5)
-    assert made.states.suspended is False
+    assert not made.source.suspends
     assert made.status.summary == 'ok'
     made.wait(0.5)
-    assert made.states.suspended is False
+    assert not made.source.suspends
     made.wait(0.1)
-    assert made.states.suspended is True
+    assert made.source.suspends
     assert made.status.summary == (
         'no direction of gravity by gravity_source imu for 1.1 s; outputs have stopped '
         '(on_gravity_loss)'
     )
-    made.parameters['on_gravity_loss'] = 'hold'
-    made.source.look()
-    assert made.states.suspended is False
+    made.source.record.stops = False
     assert made.status.summary.endswith('for 1.1 s; the last vector stays active')
-    made.parameters['gravity_timeout'] = 0.0
+    made.source.record.timeout = 0.0
     made.now += 1e6
     assert made.status.summary == 'ok'
     made.source.update_parameters()  # forgets it
-    assert made.source.is_stale
+    assert made.is_lost
     assert 'no message so far' in made.status.summary
 
 
@@ -196,7 +209,7 @@ def test_forces_count_at_rest_only(make):
     ):
         made.source.update_parameters()
         made.imu(**message)
-        assert made.source.is_stale != is_used
+        assert made.is_lost != is_used
         if not is_used:
             assert 'it has no orientation and is not at rest' in made.status.summary
     made.source.update_parameters()
@@ -214,9 +227,9 @@ def test_an_orientation_that_contradicts_the_acceleration_is_refused(make):
     wall = [-9.81, 0.0, 0.0]
     for message in ({'rate': (0.0, 0.0, 0.0)}, MOVING, {}):
         made.imu(R=LEVEL, force=wall, **message)
-        assert made.source.is_stale
+        assert made.is_lost
         made.wait(0.02)
-        assert made.states.suspended is True
+        assert made.source.suspends
         np.testing.assert_array_equal(made.turn(), DOWN)
     assert made.status.level == Level.ERROR
     assert (
@@ -254,8 +267,9 @@ def test_orientations_of_healthy_imus_are_used(make):
         ):
             made.imu(R=R, **message)
             assert made.status.summary == 'ok'
-            assert made.source._arrival == made.now
-            np.testing.assert_allclose(made.source._down, R.inv().apply([0, 0, -1]), atol=1e-9)
+            assert made.source.record.arrival == made.now
+            expected = R.inv().apply([0, 0, -9.81])
+            np.testing.assert_allclose(made.source.record.target, expected, atol=1e-8)
         made.now += 0.5
 
 
@@ -292,21 +306,20 @@ def test_an_imu_on_a_link_that_moves(make):
     assert 'no robot description yet' in made.status.summary
 
 
-def test_transforms_are_looked_at_fifty_times_a_second(make):
+def test_transforms_are_looked_at_when_they_arrive(make):
     made = make(gravity_source='tf')
     assert set(made.subscriptions) == {'/tf', '/tf_static'}
-    made.wait(1.0)
-    assert "does not connect 'left_base' to a frame 'world'" in made.status.summary
-    made.transform('world', 'left_base', TILT)
-    made.wait(0.02)  # not more than the period
-    assert made.source.is_stale
-    made.wait(0.001)
-    assert not made.source.is_stale
-    np.testing.assert_allclose(made.turn(), TILT.inv().apply(DOWN), atol=1e-6)
-    assert made.source.is_stale  # the age is that of the transform
-    made.transform('world', 'left_base', TILT)
     made.source.keep_house()
-    assert not made.source.is_stale
+    assert "does not connect 'left_base' to a frame 'world'" in made.status.summary
+    assert made.is_lost
+    made.transform('world', 'left_base', TILT)
+    assert not made.is_lost
+    np.testing.assert_allclose(made.turn(), TILT.inv().apply(DOWN), atol=1e-6)
+    assert made.is_lost  # the age is that of the transform
+    made.source.keep_house()
+    assert made.is_lost
+    made.transform('world', 'left_base', TILT)
+    assert not made.is_lost
     made.configure()
-    assert not made.source.is_stale  # it is known from the transforms at once
+    assert not made.is_lost  # it is known from the transforms at once
     assert set(made.subscriptions) == {'/tf', '/tf_static'}

@@ -60,14 +60,14 @@ def sent(*transforms):
 
 def made(frame='tool'):
     node = Node()
-    chain = FrameChain(node, TFMessage, frame)
+    chain = FrameChain(node, TFMessage, frame, lambda: None)
     moving, fixed = (node.topics[topic][0] for topic in ('/tf', '/tf_static'))
     return chain, moving, fixed
 
 
 def test_static_transforms_are_received_late():
     node = Node()
-    FrameChain(node, TFMessage, 'tool')
+    FrameChain(node, TFMessage, 'tool', lambda: None)
     kept = {topic: profile.durability for topic, (_, profile) in node.topics.items()}
     assert kept == {
         '/tf': DurabilityPolicy.VOLATILE,
@@ -77,27 +77,27 @@ def test_static_transforms_are_received_late():
 
 
 def test_rotations_are_multiplied_along_the_chain(clock):
-    """From the frame up to its ancestor; the age is that of the oldest link that moves."""
+    """From the frame up to its ancestor; the arrival is that of the oldest link that moves."""
     chain, moving, fixed = made()
     fixed(sent(transform('/arm', '/tool', TURNS[0]), transform('map', 'odom', TURNS[3])))
     moving(sent(transform('base', 'arm', TURNS[1])))
     clock.value += 2.0
     moving(sent(transform('odom', 'base', TURNS[2])))
     clock.value += 0.5
-    for world, turns, age in (
-        ('tool', Rotation.identity(), 0.0),
-        ('arm', TURNS[0], 0.0),
-        ('base', TURNS[1] * TURNS[0], 2.5),
-        ('odom', TURNS[2] * TURNS[1] * TURNS[0], 2.5),
-        ('map', TURNS[3] * TURNS[2] * TURNS[1] * TURNS[0], 2.5),
+    for world, turns, arrival in (
+        ('tool', Rotation.identity(), np.inf),
+        ('arm', TURNS[0], np.inf),
+        ('base', TURNS[1] * TURNS[0], 100.0),
+        ('odom', TURNS[2] * TURNS[1] * TURNS[0], 100.0),
+        ('map', TURNS[3] * TURNS[2] * TURNS[1] * TURNS[0], 100.0),
     ):
         R, found = chain.rotation(world)
         np.testing.assert_allclose(R, turns.as_matrix(), atol=1e-12)
-        assert found == pytest.approx(age)
+        assert found == arrival
     moving(sent(transform('base', 'arm', TURNS[3])))
-    R, age = chain.rotation('odom')
+    R, arrival = chain.rotation('odom')
     np.testing.assert_allclose(R, (TURNS[2] * TURNS[3] * TURNS[0]).as_matrix(), atol=1e-12)
-    assert age == pytest.approx(0.5)
+    assert arrival == 102.0
     with pytest.raises(MissingStateError, match=r"'tool' to a frame 'world' .* ends at 'map'"):
         chain.rotation('world')
 
@@ -163,12 +163,27 @@ def test_an_invalid_transform_of_the_chain_is_named_until_a_valid_one_comes(
 def test_long_chains_and_loops_end(clock):
     chain, _, fixed = made('f0')
     fixed(sent(*(transform(f'f{k + 1}', f'f{k}', Rotation.identity()) for k in range(200))))
-    assert chain.rotation('f99')[1] == 0.0
+    assert chain.rotation('f99')[1] == np.inf
     with pytest.raises(MissingStateError, match="ends at 'f100'"):
         chain.rotation('f100')
     fixed(sent(transform('f0', 'f1', Rotation.identity())))
     with pytest.raises(MissingStateError):
         chain.rotation('f2')
+
+
+def test_changes_are_told(clock):
+    """After each message with transforms of the chain, also an invalid one."""
+    node, found = Node(), []
+    chain = FrameChain(
+        node, TFMessage, 'tool', lambda: found.append((len(chain._links), len(chain._faults)))
+    )
+    moving, fixed = (node.topics[topic][0] for topic in ('/tf', '/tf_static'))
+    moving(sent(transform('arm', 'camera', TURNS[0])))
+    assert found == []
+    moving(sent(transform('arm', 'tool', TURNS[0])))
+    fixed(sent(transform('base', 'arm', TURNS[0])))
+    moving(sent(transform('arm', 'tool', TURNS[0], 0.0)))
+    assert found == [(1, 0), (2, 0), (2, 1)]
 
 
 def test_other_bytes_are_not_read(clock):

@@ -135,8 +135,8 @@ MEMMOVE = External('memmove', ('address', 'address', 'i64'), 'address')
 _REAL, _BYTE_AND_OFFSET = (FLOAT,), (BYTES, INT)
 
 
-def _real(name: str) -> External:
-    return External(name, ('double',), 'double')
+def _real(name: str, count: int = 1) -> External:
+    return External(name, ('double',) * count, 'double')
 
 
 PRIMITIVES: dict[Any, Primitive] = {
@@ -150,6 +150,9 @@ PRIMITIVES: dict[Any, Primitive] = {
     math.floor: Primitive(partial(_rounded, _real('floor')), _REAL),
     math.exp: Primitive(partial(_c_function, _real('exp')), _REAL),
     math.expm1: Primitive(partial(_c_function, _real('expm1')), _REAL),
+    math.sin: Primitive(partial(_c_function, _real('sin')), _REAL),
+    math.cos: Primitive(partial(_c_function, _real('cos')), _REAL),
+    math.atan2: Primitive(partial(_c_function, _real('atan2', 2)), (FLOAT, FLOAT)),
     math.sqrt: Primitive(partial(_intrinsic, 'sqrt'), _REAL),
     math.copysign: Primitive(partial(_intrinsic, 'copysign'), (FLOAT, FLOAT)),
     math.isnan: Primitive(lambda w, values: w.relation('uno', values[0], values[0]), _REAL),

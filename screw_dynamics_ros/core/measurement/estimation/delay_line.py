@@ -32,9 +32,10 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
+from screw_dynamics_ros.core.state_clock import StateClock
 from screw_dynamics_ros.core.types import Array
 
-from .observers.steps import StateClock, are_finite
+from .observers.steps import are_finite
 
 CAPACITY = 2048  # samples
 

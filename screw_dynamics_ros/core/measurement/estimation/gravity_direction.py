@@ -13,7 +13,9 @@ import math
 
 import numpy as np
 
-from screw_dynamics_ros.core.lie import quaternions, so3
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.records import Record
+from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.types import Array
 
 #: Largest relative deviation of a specific force at rest from the magnitude of gravity.
@@ -120,53 +122,87 @@ def disagreement(angle: float) -> str:
     )
 
 
-class TurningGravity:
+class TurningGravity(Record):
     """A gravity vector that follows a target through a first-order low-pass filter.
 
-    The filter acts on angle and magnitude.
+    The filter acts on angle and magnitude, see `turn_gravity`.
 
     Parameters
     ----------
     gravity : (3,) array
         Updated in place [m/s^2].
+
+    Attributes
+    ----------
+    last : float
+        Time of the last step [s].
     """
+
+    gravity: Floats
+    last: float
 
     def __init__(self, gravity: Array) -> None:
         self.gravity = gravity
-        self._last = 0.0
-
-    def turn(self, target: Array, cutoff: float, now: float) -> bool:
-        """Move towards a target (3,) at a time [s]; return whether the vector changed.
-
-        `cutoff` is the cut-off frequency [Hz]. After a pause it continues from its last value.
-        """
-        elapsed, self._last = min(max(0.0, now - self._last), MAX_STEP), now
-        if np.array_equal(self.gravity, target):
-            return False
-        moved = turned(self.gravity, target, -math.expm1(-2.0 * math.pi * cutoff * elapsed))
-        close = np.abs(moved - target).max() <= 1e-9 * max(1.0, float(np.abs(target).max()))
-        self.gravity[:] = target if close else moved
-        return True
-
-    def restart(self, now: float) -> None:
-        """Start the next step at `now`."""
-        self._last = now
 
 
-def turned(start: Array, end: Array, share: float) -> Array:
-    """Return a vector (3,) moved towards another one by a fraction of the angle and magnitude.
+@typed
+def turn_gravity(turning: TurningGravity, target: Floats, cutoff: float, now: float) -> bool:
+    """Move towards a target (3,) at a time [s]; return whether the vector changed.
 
-    >>> turned(np.array([2.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0]), 0.5).round(3)
+    `cutoff` is the cut-off frequency [Hz]. After a pause it continues from its last value.
+    """
+    elapsed = min(max(0.0, now - turning.last), MAX_STEP)
+    turning.last = now
+    gravity = turning.gravity
+    if largest_difference(gravity, target) == 0.0:
+        return False
+    turn_towards(gravity, target, -math.expm1(-2.0 * math.pi * cutoff * elapsed))
+    size = max(1.0, abs(target[0]), abs(target[1]), abs(target[2]))
+    if largest_difference(gravity, target) <= 1e-9 * size:
+        for k in range(3):
+            gravity[k] = target[k]
+    return True
+
+
+@typed
+def largest_difference(a: Floats, b: Floats) -> float:
+    """Return the largest absolute difference of elements of two vectors (3,)."""
+    return max(abs(a[0] - b[0]), abs(a[1] - b[1]), abs(a[2] - b[2]))
+
+
+@typed
+def turn_towards(vector: Floats, end: Floats, share: float) -> None:
+    """Move a vector (3,) towards another one by a fraction of the angle and magnitude.
+
+    >>> vector = np.array([2.0, 0.0, 0.0])
+    >>> turn_towards(vector, np.array([0.0, 1.0, 0.0]), 0.5)
+    >>> vector.round(3)
     array([1.061, 1.061, 0.   ])
     """
-    before, after = np.linalg.norm(start), np.linalg.norm(end)
+    x = vector[0]
+    y = vector[1]
+    z = vector[2]
+    before = math.sqrt(x * x + y * y + z * z)
+    after = math.sqrt(end[0] * end[0] + end[1] * end[1] + end[2] * end[2])
     if min(before, after) <= MIN_LENGTH:
-        return start + share * (end - start)
-    normal = np.cross(start, end)
-    sine = float(np.linalg.norm(normal))
-    angle = math.atan2(sine, float(start @ end))
-    if sine < MIN_SINE * before * after:  # opposite vectors: any normal axis is valid
-        normal = np.cross(start, np.eye(3)[np.argmin(np.abs(start))])
-    axis = normal / np.linalg.norm(normal)
+        for k in range(3):
+            vector[k] += share * (end[k] - vector[k])
+        return
+    a = y * end[2] - z * end[1]  # normal of the plane
+    b = z * end[0] - x * end[2]
+    c = x * end[1] - y * end[0]
+    sine = math.sqrt(a * a + b * b + c * c)
+    angle = share * math.atan2(sine, x * end[0] + y * end[1] + z * end[2])
+    if sine < MIN_SINE * before * after:  # opposite vectors: any normal is valid
+        is_x = abs(x) <= min(abs(y), abs(z))
+        is_y = not is_x and abs(y) <= abs(z)
+        a = 0.0 if is_x else (-z if is_y else y)
+        b = z if is_x else (0.0 if is_y else -x)
+        c = -y if is_x else (x if is_y else 0.0)
+        sine = math.sqrt(a * a + b * b + c * c)
     size = 1.0 + share * (after / before - 1.0)
-    return np.asarray(size * (so3.exp(share * angle * axis) @ start))
+    along = size * math.cos(angle)
+    across = size * math.sin(angle) / sine
+    vector[0] = along * x + across * (b * z - c * y)
+    vector[1] = along * y + across * (c * x - a * z)
+    vector[2] = along * z + across * (a * y - b * x)

@@ -27,16 +27,21 @@ Source: Müller 2018b, section 6 (D-17, D-43); Bruyninckx 2010, section 4.12.9 (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.types import Array
 
-from .transition import Transition, check_duration
+from .transition import Transition, check_duration, share_at
+
+#: A transition, and the parameters (n,) of a robot before and after it.
+Line = tuple[Transition, Array, Array]
 
 NO_PAYLOAD = RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
 
@@ -139,44 +144,67 @@ class PayloadTransitions:
         """Whether all transitions are over."""
         return all(each.share(now) == 1.0 for each in self._transitions.values())
 
+    def lines(
+        self, parameters_of: Callable[[dict[str, RigidBody]], Array], links: Collection[str]
+    ) -> list[Line]:
+        """Return how the parameters of a robot change, to which other links add nothing.
 
-class LoadedParameters:
-    """The inertial parameters that transitions add to the bodies of one robot.
+        `parameters_of` returns them for bodies on links, as `Robot.payload_parameters`.
+        """
+        return [
+            (each, parameters_of({link: each.start}), parameters_of({link: each.end}))
+            for (_, link), each in self._transitions.items()
+            if link in links
+        ]
 
-    Parameters
+
+class LoadedParameters(Record):
+    """Inertial parameters of the bodies of one robot, which follow transitions.
+
+    Attributes
     ----------
-    transitions : PayloadTransitions
-        As they are now; another one is to be made after each change.
-    parameters_of : callable
-        Returns the parameters (n,) that a body on a link adds, as `Robot.payload_parameters`.
-    links : collection of str
-        Those of the robot. What others carry adds nothing.
+    parameters : (n,) array
+        Their sum, written by `load_parameters`.
+    begin, duration : (m,) arrays
+        Of the transitions [s].
+    start, end : (m n,) arrays
+        Parameters before and after each of them.
+    is_steady : bool
+        Whether all transitions are over.
     """
 
-    def __init__(
-        self,
-        transitions: PayloadTransitions,
-        parameters_of: Callable[[dict[str, RigidBody]], Array],
-        links: Iterable[str],
-    ) -> None:
-        known = set(links)
-        self._transitions = [each for _, link, each in transitions.items() if link in known]
-        rows = [
-            (parameters_of({link: each.start}), parameters_of({link: each.end}))
-            for _, link, each in transitions.items()
-            if link in known
-        ]
-        self._nothing = np.zeros_like(parameters_of({}))
-        self._start = np.array([start for start, _ in rows])
-        self._change = np.array([end - start for start, end in rows])
+    parameters: Floats
+    begin: Floats
+    duration: Floats
+    start: Floats
+    end: Floats
+    is_steady: bool
 
-    def at(self, now: float) -> tuple[Array, bool]:
-        """Return the parameters (n,) at a time, and whether they stay so."""
-        if not self._transitions:
-            return self._nothing, True
-        shares = np.array([each.share(now) for each in self._transitions])
-        parameters = (self._start + shares[:, None] * self._change).sum(axis=0)
-        return parameters, bool((shares == 1.0).all())
+    def follow(self, parameters: Array, lines: Sequence[Line]) -> None:
+        """Follow other transitions, and write into these parameters (n,)."""
+        self.parameters = parameters
+        self.begin = np.array([each.begin for each, _, _ in lines], dtype=float)
+        self.duration = np.array([each.duration for each, _, _ in lines], dtype=float)
+        self.start = np.array([start for _, start, _ in lines], dtype=float)
+        self.end = np.array([end for _, _, end in lines], dtype=float)
+        self.is_steady = False
+
+
+@typed
+def load_parameters(loaded: LoadedParameters, now: float) -> None:
+    """Write the parameters at a time [s], unless they are steady."""
+    if loaded.is_steady:
+        return
+    n = len(loaded.parameters)
+    for i in range(n):
+        loaded.parameters[i] = 0.0
+    loaded.is_steady = True
+    for k in range(len(loaded.begin)):
+        s = share_at(loaded.begin[k], loaded.duration[k], now)
+        loaded.is_steady = loaded.is_steady and s == 1.0
+        for i in range(n):
+            change = (1.0 - s) * loaded.start[n * k + i] + s * loaded.end[n * k + i]
+            loaded.parameters[i] += change
 
 
 def mixture(parts: Iterable[tuple[float, RigidBody]]) -> RigidBody:

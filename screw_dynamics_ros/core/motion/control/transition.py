@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from screw_dynamics_ros.core.compile.typed.functions import typed
 from screw_dynamics_ros.core.errors import ArgumentError
 
 MAX_DURATION_S = 3600.0  # that a transition may take
@@ -26,9 +27,15 @@ class Transition:
 
     def share(self, now: float) -> float:
         """Return s, 0 until the begin and 1 from the end on; at once if the duration is 0."""
-        if now >= self.begin + self.duration:
-            return 1.0
-        return max(0.0, now - self.begin) / self.duration if self.duration else 0.0
+        return share_at(self.begin, self.duration, now)
+
+
+@typed
+def share_at(begin: float, duration: float, now: float) -> float:
+    """Return `Transition.share`."""
+    if now >= begin + duration:
+        return 1.0
+    return max(0.0, now - begin) / duration if duration != 0.0 else 0.0
 
 
 def check_duration(duration: float) -> None:

@@ -23,7 +23,13 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.measured_body import vector
-from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan, Stage, Step, python_step
+from screw_dynamics_ros.nodes.hosting.output_group import (
+    Adopted,
+    Plan,
+    Stage,
+    StateStep,
+    python_step,
+)
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_joints
@@ -144,14 +150,14 @@ class Controller:
     def stages(self) -> list[Stage]:
         """Return the stages for each joint state: time and reference, memory, command."""
         return [
-            Stage(prepare=Step(step.advance_law, self._record)),
+            Stage(prepare=StateStep(step.advance_law, self._record)),
             Stage(
                 prepare=python_step('the reference', self._update_reference),
                 is_needed=self._reference_moves,
             ),
-            Stage(consume=Step(step.check_torques, lambda: self._state)),
+            Stage(consume=StateStep(step.check_torques, lambda: self._state)),
             Stage(
-                consume=Step(step.keep_memory, self._record),
+                consume=StateStep(step.keep_memory, self._record),
                 is_needed=lambda: len(self._state.memory) > 0,
             ),
             Stage(consume=self.commands.step(), is_needed=lambda: self.commands.is_listened),

@@ -33,7 +33,7 @@ from screw_dynamics_ros.core.motion.control import (
 )
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Step
+from screw_dynamics_ros.nodes.hosting.output_group import StateStep
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.data_path.records import STEP_FAILED
@@ -273,10 +273,10 @@ class Commands:
     def _listened(self) -> list[tuple[Channel, CommandMessage]]:
         return [topic for topic in self._topics if topic[0].listened]
 
-    def step(self) -> Step:
+    def step(self) -> StateStep:
         """Return the step that commands the torques."""
         carefully = PythonFunction('commands', self._command_carefully, STEP_FAILED)
-        return Step(command_step.command, self._record, carefully)
+        return StateStep(command_step.command, self._record, carefully)
 
     def _record(self) -> command_step.CommandState:
         """Return the record of `command_step.command`, of the current torques and topics."""

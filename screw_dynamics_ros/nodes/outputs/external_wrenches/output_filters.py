@@ -14,7 +14,7 @@ from screw_dynamics_ros.core.measurement.estimation.dead_band import dead_band, 
 from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps, low_pass_step
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import Stage, Step
+from screw_dynamics_ros.nodes.hosting.output_group import Stage, StateStep
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
@@ -213,7 +213,7 @@ class OutputFilters:
     def stage(self) -> Stage:
         """Return the stage that processes each joint state."""
         return Stage(
-            prepare=Step(step.advance_filters, lambda: self._record),
-            consume=Step(step.keep_filters, lambda: self._record),
+            prepare=StateStep(step.advance_filters, lambda: self._record),
+            consume=StateStep(step.keep_filters, lambda: self._record),
             is_needed=lambda: bool(self._record.active),
         )

@@ -20,13 +20,14 @@ from screw_dynamics_ros.core.lie.screws import swap
 from screw_dynamics_ros.core.measurement.estimation.observers.generalized_momentum import (
     momentum_step,
 )
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps, StateClock
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
 from screw_dynamics_ros.core.measurement.estimation.support_wrenches import (
     SupportWrenches,
     support_wrenches,
 )
 from screw_dynamics_ros.core.measurement.estimation.threshold_flag import ThresholdFlag
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.state_clock import StateClock
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import Stage, python_step
 from screw_dynamics_ros.nodes.model.running_model import RunningModel

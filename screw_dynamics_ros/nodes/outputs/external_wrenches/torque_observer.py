@@ -32,7 +32,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.table import (
     parameter_texts,
 )
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import Stage, Step
+from screw_dynamics_ros.nodes.hosting.output_group import Stage, StateStep
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.ros.diagnostics import Level, Status
@@ -231,13 +231,13 @@ class TorqueObserver:
         """Return the stages that process each joint state: delayed torques, then the observer."""
         return [
             Stage(
-                prepare=Step(step.advance_delay, lambda: self.record),
-                consume=Step(step.keep_delay, lambda: self.record),
+                prepare=StateStep(step.advance_delay, lambda: self.record),
+                consume=StateStep(step.keep_delay, lambda: self.record),
                 is_needed=lambda: self._plan is not None and self._plan.line.delay > 0,
             ),
             Stage(
-                prepare=Step(step.advance_observer, lambda: self.record),
-                consume=Step(step.keep_state, lambda: self.record),
+                prepare=StateStep(step.advance_observer, lambda: self.record),
+                consume=StateStep(step.keep_state, lambda: self.record),
                 is_needed=lambda: self.has_memory,
             ),
         ]

@@ -14,8 +14,8 @@ from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core.arms.inverse.manipulability import freedoms
 from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import StateClock
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.state_clock import StateClock
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.diagnostics import Status
@@ -24,7 +24,7 @@ from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
-from screw_dynamics_ros.ros.topics.channel import NEVER, Channel
+from screw_dynamics_ros.ros.topics.channel import NO_OUTPUT, Channel
 from screw_dynamics_ros.ros.topics.channel_record import (
     CALL,
     FINITE,
@@ -172,7 +172,7 @@ class WrenchTopics:
         frame, token = self._prefix + link, plan.frames.tokens[link]
         kind, wrench = message_of('wrench', model.joints, model.joints, frame)
         square = templates.matrix(WRENCH_ROWS, WRENCH_ROWS)
-        gate = Gate(POSITIVE, model.results[contact.pivots]) if contact.joints >= 6 else NEVER
+        gate = Gate(POSITIVE, model.results[contact.pivots]) if contact.joints >= 6 else NO_OUTPUT
         self._add(kind, f'wrench/{token}', wrench, contact.wrench, gates=(gate,))
         reduced_wrench, validity = wrench.copy(), templates.matrix(VALIDITY_LABELS)
         reduced.write_into(validity.array(0), reduced_wrench.array(0), square.array(0))

@@ -14,7 +14,7 @@ from screw_dynamics_ros.core.measurement.estimation.delay_line import (
     StackDelay,
     delayed,
 )
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import StateClock
+from screw_dynamics_ros.core.state_clock import StateClock
 from support.paths import URDF
 from support.simulated_recording import computed, some_motion
 

@@ -15,7 +15,7 @@ from screw_dynamics_ros.core.measurement.estimation.low_pass import (
     low_pass_step,
     weights,
 )
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import StateClock
+from screw_dynamics_ros.core.state_clock import StateClock
 
 
 def test_irregular_steps_against_integration_of_the_differential_equation():

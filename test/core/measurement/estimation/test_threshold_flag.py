@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from screw_dynamics_ros.core import ArgumentError
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import StateClock
 from screw_dynamics_ros.core.measurement.estimation.threshold_flag import ThresholdFlag
+from screw_dynamics_ros.core.state_clock import StateClock
 
 UPPER, LOWER = np.array([2.0, 5.0, math.inf]), np.array([1.0, 4.0, math.inf])
 LONGEST = 0.02  # s

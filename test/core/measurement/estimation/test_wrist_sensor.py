@@ -9,7 +9,6 @@ from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import StateClock
 from screw_dynamics_ros.core.measurement.estimation.tool_identification import (
     NoToolError,
     TooFewPosesError,
@@ -23,6 +22,7 @@ from screw_dynamics_ros.core.measurement.estimation.wrist_sensor import (
     relative_pose,
     sensor_motion,
 )
+from screw_dynamics_ros.core.state_clock import StateClock
 from support.robots import urdf_path
 
 FRAME = 'panda_link8'

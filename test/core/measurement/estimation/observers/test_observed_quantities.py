@@ -20,10 +20,11 @@ from screw_dynamics_ros.core.measurement.estimation.observers.quantities import 
     quantities,
     static_torque,
 )
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps, StateClock
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
 from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.core.robot.actuated_robot import REST
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.state_clock import StateClock
 from support.models import random_description
 from support.paths import URDF
 

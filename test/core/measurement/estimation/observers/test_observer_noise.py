@@ -9,13 +9,14 @@ import pytest
 from screw_dynamics_ros.core.measurement.estimation.noise_propagation import stationary
 from screw_dynamics_ros.core.measurement.estimation.observers.observer import QUANTITIES
 from screw_dynamics_ros.core.measurement.estimation.observers.quantities import SIGNS
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps, StateClock
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
 from screw_dynamics_ros.core.measurement.estimation.observers.table import (
     OBSERVERS,
     covariance,
     next_state,
     torques,
 )
+from screw_dynamics_ros.core.state_clock import StateClock
 
 H = 0.002  # s
 MASS = 1.7

@@ -21,9 +21,10 @@ from screw_dynamics_ros.core.measurement.estimation.observers.kalman import (
     kalman_size,
     kalman_step,
 )
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps, StateClock
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
 from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.simulation import SimulatedRobot
+from screw_dynamics_ros.core.state_clock import StateClock
 from support.models import random_description
 from support.paths import URDF
 from support.robots import urdf_path

@@ -17,7 +17,8 @@ from screw_dynamics_ros.core.measurement.estimation.observers.sliding_mode impor
     SlidingMode,
     sliding_step,
 )
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps, StateClock
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
+from screw_dynamics_ros.core.state_clock import StateClock
 from support.paths import URDF
 
 T = 0.02  # time constant of the momentum observer [s]

@@ -13,13 +13,14 @@ import pytest
 from screw_dynamics_ros.core import AnnotationSettings, Robot, annotate_arrays
 from screw_dynamics_ros.core.measurement.estimation.observers.observer import QUANTITIES, Observer
 from screw_dynamics_ros.core.measurement.estimation.observers.parameters import ObserverParameters
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps, StateClock
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
 from screw_dynamics_ros.core.measurement.estimation.observers.table import (
     OBSERVERS,
     descriptions,
     next_state,
     parameter_texts,
 )
+from screw_dynamics_ros.core.state_clock import StateClock
 from support.paths import URDF
 
 PARAMETERS = {each.name for each in fields(ObserverParameters)}
