@@ -46,7 +46,7 @@ from .model_state import Encoder
 from .output_group import Stage, StateStep
 from .state_input import StateInput
 
-NOBODY = b'\xff' * ID_SIZE  # not the identifier of a publisher
+NO_PUBLISHER = b'\xff' * ID_SIZE  # not the identifier of a publisher
 HISTORY_SIZE = 1024  # states between two calls of Python
 
 
@@ -62,7 +62,7 @@ class AnsweredStates(StateInput):
     listened : list of Channel
         The topics with subscribers, in order.
     stages : sequence of Stage
-        What is done for each joint state in addition to the kernel, in order.
+        Steps for each joint state in addition to the kernel, in order.
     inputs : tuple of InputRecord
         Inputs beside joint states.
     clock : StateClock
@@ -136,7 +136,7 @@ class LoopTables:
         loop.message.buffer = np.frombuffer(data, np.uint8)
         loop.info[SOURCE_TIME] = info.get('source_timestamp', 0)
         loop.info[SEQUENCE_NUMBER] = info.get('publication_sequence_number') or 0
-        loop.info[ID_WORD : ID_WORD + 2] = np.frombuffer(info.get('publisher', NOBODY), np.int64)
+        loop.info[ID_WORD : ID_WORD + 2] = np.frombuffer(info.get('publisher', NO_PUBLISHER), np.int64)
         return self.functions.receive(loop, arrival) == RECEIVED
 
     def release(self) -> None:

@@ -152,7 +152,7 @@ class MeasuredInput(ABC):
 
     @abstractmethod
     def _what(self) -> str:
-        """Return what is unknown."""
+        """Return the unknown quantity, as the beginning of a text."""
 
     @property
     def fault(self) -> str:

@@ -78,7 +78,7 @@ def always() -> bool:
 
 @dataclass(frozen=True)
 class Stage:
-    """What is done for each joint state, in addition to the kernel.
+    """Steps and callbacks for each joint state, in addition to the kernel.
 
     `ModelHost.stages` determines their order.
 

@@ -16,7 +16,7 @@ from .faults import FAULTS
 
 
 class PythonFunction(Opaque):
-    """A function of Python in place of a typed one.
+    """A function of Python that replaces a typed one.
 
     Parameters
     ----------
