@@ -42,14 +42,10 @@ class Reference:
     v: Array
     a: Array
 
-    def later(self, dt: float) -> Reference:
-        """Return the reference extrapolated by a time [s] with constant accelerations."""
-        return Reference(
-            self.given,
-            self.q + self.v * dt + self.a * (0.5 * dt * dt),
-            self.v + self.a * dt,
-            self.a,
-        )
+    @property
+    def rows(self) -> Array:
+        """All of it, (4 n,), with 1 and 0 for `given`."""
+        return np.concatenate([self.given, self.q, self.v, self.a])
 
 
 def read_reference(message: Any, joints: Sequence[str], known: Collection[str] = ()) -> Reference:

@@ -9,14 +9,15 @@ from collections.abc import Callable
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.timer import Timer
 
 from .faults import FAULTS
 
 
-def every(node: Node, period: float, callback: Callable[[], None]) -> None:
+def every(node: Node, period: float, callback: Callable[[], None]) -> Timer:
     """Call `callback` each `period` [s] of real time, also while simulated time is paused.
 
     Its exceptions are caught.
     """
     guarded = FAULTS.guarded(f'timer {getattr(callback, "__qualname__", "")}', callback)
-    node.create_timer(period, guarded, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    return node.create_timer(period, guarded, clock=Clock(clock_type=ClockType.STEADY_TIME))

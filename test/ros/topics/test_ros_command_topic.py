@@ -16,7 +16,14 @@ from std_msgs.msg import String
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.status import Level, Status
 from screw_dynamics_ros.ros.topics import command_topic
-from screw_dynamics_ros.ros.topics.command_topic import DEPTH, MAX_BYTES, CommandTopic
+from screw_dynamics_ros.ros.topics.command_topic import (
+    DEPTH,
+    LOOK_PERIOD_S,
+    MAX_BYTES,
+    STREAM_BYTES,
+    STREAM_PERIOD_S,
+    CommandTopic,
+)
 
 DEADLINE = 240.0  # s; only a failing test waits that long
 
@@ -177,6 +184,16 @@ def test_a_long_message_is_not_read(followed, monkeypatch):
     monkeypatch.setattr(command_topic, 'deserialize_message', None)
     followed.send('teacher', 'x' * 20_000_000)
     assert followed.refused == [f'a message is longer than {MAX_BYTES} bytes']
+
+
+def test_looks_are_frequent_while_short_messages_come(followed):
+    periods = []
+    for text, silence in (('a', 0.0), ('a' * STREAM_BYTES, 0.0), ('b', 0.08), ('c', 0.2)):
+        followed.send('teacher', text)
+        followed.now += silence
+        followed.topic.look()
+        periods.append(followed.topic._timer.timer_period_ns * 1e-9)
+    assert periods == [STREAM_PERIOD_S, LOOK_PERIOD_S, STREAM_PERIOD_S, LOOK_PERIOD_S]
 
 
 def test_without_the_interface_of_c_the_executor_delivers(monkeypatch, ros_domain):

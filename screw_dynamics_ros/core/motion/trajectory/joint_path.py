@@ -15,18 +15,22 @@ the polynomials of least degree with the positions, velocities and accelerations
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.library import calls
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
 
-class JointPath:
+class JointPath(Record):
     """Positions of some joints over time: linear, cubic or quintic between given points.
 
     Linear between positions alone, cubic with velocities, quintic with accelerations too. Before
@@ -43,8 +47,14 @@ class JointPath:
 
     Attributes
     ----------
-    start, end : float
-        Times of the first and the last point [s].
+    times : (N,) array
+        The times of its points [s].
+    points : (m N n,) array
+        q, v and a, as far as given: (m, N, n).
+    pieces : (2 m (N - 1) n,) array
+        Coefficients of 1, t, t^2, ... in each interval, (N - 1, 2 m, n).
+    size, orders : int
+        n and m.
 
     Raises
     ------
@@ -58,7 +68,15 @@ class JointPath:
     >>> path = JointPath([0.0, 2.0], [[0.0], [1.0]], [[0.0], [0.0]])
     >>> path.at(1.0)
     (array([0.5]), array([0.75]))
+    >>> path.pieces.tolist()
+    [0.0, 0.0, 0.75, -0.25]
     """
+
+    times: Floats
+    points: Floats
+    pieces: Floats
+    size: int
+    orders: int
 
     def __init__(
         self,
@@ -84,27 +102,30 @@ class JointPath:
             raise ArgumentError('a path needs at least one point, and finite numbers')
         if not (np.diff(t) > 0.0).all():
             raise ArgumentError('the times of a path must increase')
-        self.start, self.end = float(t[0]), float(t[-1])
-        self._time, self._rows = t, rows
-        self._times: list[float] = t.tolist()  # searched faster than an array
-        self._ends = rows[0][0], rows[0][-1]
-        self._pieces = coefficients(np.diff(t)[:, None], rows)
+        self._rows = np.stack(rows)
+        self.orders, _, self.size = self._rows.shape
+        self.times, self.points = t, self._rows
+        self.pieces = np.zeros(2 * self.orders * (len(t) - 1) * self.size)
+        path_functions()[0](self)
 
     @property
-    def times(self) -> Array:
-        """The times of its points, (N,) [s]."""
-        return self._time
+    def start(self) -> float:
+        """Time of the first point [s]."""
+        return float(self.times[0])
+
+    @property
+    def end(self) -> float:
+        """Time of the last point [s]."""
+        return float(self.times[-1])
 
     def of(self, joints: Sequence[int]) -> JointPath:
         """Return the path of some of the joints, by their places among the n."""
-        return JointPath(self._time, *(values[:, joints] for values in self._rows))
+        return JointPath(self.times, *self._rows[:, :, joints])
 
     def after(self, t: float, q: Array, v: Array, a: Array) -> JointPath:
         """Return the path with a point in front of it at a time [s], (n,) each."""
-        return JointPath(
-            np.append(t, self._time),
-            *(np.vstack([first, values]) for first, values in zip((q, v, a), self._rows)),
-        )
+        first = np.stack([q, v, a])[: self.orders, None]
+        return JointPath(np.append(t, self.times), *np.concatenate([first, self._rows], axis=1))
 
     def at(self, t: float) -> tuple[Array, Array]:
         """Return positions and velocities at a time [s], (n,) each [rad, rad/s; m, m/s]."""
@@ -112,70 +133,117 @@ class JointPath:
 
     def state(self, t: float) -> tuple[Array, Array, Array]:
         """Return positions, velocities and accelerations at a time [s], (n,) each."""
-        if len(self._times) == 1 or t <= self.start or t >= self.end:
-            end = self._ends[t >= self.end]
-            return end.copy(), np.zeros_like(end), np.zeros_like(end)
-        k = bisect_right(self._times, t) - 1
-        return evaluated(self._pieces[:, k], t - self._times[k])
+        q, v, a = np.empty((3, self.size))
+        write_state(self, t, q, v, a)
+        return q, v, a
 
     def samples(self, times: Array) -> tuple[Array, Array, Array]:
         """Return positions, velocities and accelerations at some times (N,) on the path, (N, n).
 
         Unlike `state`, with the velocities and accelerations that the path has at its ends.
         """
-        if len(self._times) == 1:
-            rest = np.zeros((len(times), self._rows[0].shape[1]))
-            return rest + self._rows[0], rest, rest
-        k = np.clip(np.searchsorted(self._time, times, side='right') - 1, 0, len(self._times) - 2)
-        return evaluated(self._pieces[:, k], (times - self._time[k])[:, None])
+        times = float_array('times', times)
+        q, v, a = found = np.empty((3, len(times), self.size))
+        path_functions()[1](self, times, len(times), found.reshape(-1))
+        return q, v, a
 
 
-def evaluated(c: Array, t: float | Array) -> tuple[Array, Array, Array]:
-    """Return the polynomial with coefficients c[0], c[1], ..., and two derivatives (Horner)."""
-    q, v, a = c[-1], np.zeros_like(c[-1]), np.zeros_like(c[-1])
-    for coefficient in c[-2::-1]:
-        a = a * t + 2.0 * v
-        v = v * t + q
-        q = q * t + coefficient
-    return q, v, a
+@cache
+def path_functions() -> tuple[Callable[..., Any], ...]:
+    """Return `write_pieces` and `write_samples`, compiled if possible."""
+    return calls(write_pieces, write_samples)
 
 
-def coefficients(h: Array, rows: Sequence[Array]) -> Array:
-    """Return the coefficients of 1, t, t^2, ... in each interval, (1 + degree, N - 1, n).
+@typed
+def write_pieces(path: JointPath) -> None:
+    """Write the coefficients of all intervals."""
+    for piece in range(len(path.times) - 1):
+        write_piece(path, piece)
 
-    Parameters
-    ----------
-    h : (N - 1, 1) array
-        Durations [s].
-    rows : sequence of (N, n) arrays
-        Positions, and then velocities, and then accelerations at the ends of the intervals.
 
-    Examples
-    --------
-    >>> rows = np.array([[0.0], [1.0]]), np.zeros((2, 1))
-    >>> coefficients(np.array([[2.0]]), rows).ravel().tolist()
-    [0.0, 0.0, 0.75, -0.25]
-    """
-    (q0, q1), *rates = ((values[:-1], values[1:]) for values in rows)
-    d = q1 - q0
-    if not rates:
-        return np.stack([q0, d / h])
-    v0, v1 = rates[0]
-    if len(rates) == 1:
-        return np.stack(
-            [q0, v0, (3.0 * d - h * (2.0 * v0 + v1)) / h**2, (h * (v0 + v1) - 2.0 * d) / h**3]
-        )
-    a0, a1 = rates[1]
-    cubic = 20.0 * d - h * (12.0 * v0 + 8.0 * v1) - h**2 * (3.0 * a0 - a1)
-    quartic = -30.0 * d + h * (16.0 * v0 + 14.0 * v1) + h**2 * (3.0 * a0 - 2.0 * a1)
-    quintic = 12.0 * d - h * 6.0 * (v0 + v1) - h**2 * (a0 - a1)
-    return np.stack(
-        [
-            q0,
-            v0,
-            a0 / 2.0,
-            cubic / (2.0 * h**3),
-            quartic / (2.0 * h**4),
-            quintic / (2.0 * h**5),
-        ]
-    )
+@typed
+def write_piece(path: JointPath, piece: int) -> None:
+    """Write the coefficients of an interval, from the points at both ends."""
+    n = path.size
+    h = path.times[piece + 1] - path.times[piece]
+    order = len(path.times) * n  # from q to v, and from v to a
+    points = path.points[piece * n :]
+    c = path.pieces[2 * path.orders * n * piece :]
+    for k in range(n):
+        d = points[n + k] - points[k]
+        c[k] = points[k]
+        if path.orders == 1:
+            c[n + k] = d / h
+            continue
+        v0 = points[order + k]
+        v1 = points[order + n + k]
+        c[n + k] = v0
+        if path.orders == 2:
+            c[2 * n + k] = (3.0 * d - h * (2.0 * v0 + v1)) / (h * h)
+            c[3 * n + k] = (h * (v0 + v1) - 2.0 * d) / (h * h * h)
+            continue
+        a0 = points[2 * order + k]
+        a1 = points[2 * order + n + k]
+        cubic = 20.0 * d - h * (12.0 * v0 + 8.0 * v1) - h * h * (3.0 * a0 - a1)
+        quartic = -30.0 * d + h * (16.0 * v0 + 14.0 * v1) + h * h * (3.0 * a0 - 2.0 * a1)
+        quintic = 12.0 * d - h * 6.0 * (v0 + v1) - h * h * (a0 - a1)
+        c[2 * n + k] = a0 / 2.0
+        c[3 * n + k] = cubic / (2.0 * h * h * h)
+        c[4 * n + k] = quartic / (2.0 * h * h * h * h)
+        c[5 * n + k] = quintic / (2.0 * h * h * h * h * h)
+
+
+@typed
+def write_state(path: JointPath, t: float, q: Floats, v: Floats, a: Floats) -> None:
+    """Write positions, velocities and accelerations at a time [s], (n,) each."""
+    last = len(path.times) - 1
+    if path.times[0] < t < path.times[last]:
+        write_motion(path, t, q, v, a)
+        return
+    first = last * path.size if t >= path.times[last] else 0
+    for k in range(path.size):
+        q[k] = path.points[first + k]
+        v[k] = 0.0
+        a[k] = 0.0
+
+
+@typed
+def write_motion(path: JointPath, t: float, q: Floats, v: Floats, a: Floats) -> None:
+    """Write the polynomial of the interval nearest to a time, and two derivatives (Horner)."""
+    low = 0
+    high = len(path.times) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if t < path.times[middle]:
+            high = middle
+        else:
+            low = middle
+    s = t - path.times[low]
+    n = path.size
+    highest = 2 * path.orders - 1
+    c = path.pieces[(highest + 1) * n * low :]
+    for k in range(n):
+        x = c[highest * n + k]
+        dx = 0.0
+        ddx = 0.0
+        for power in range(highest - 1, -1, -1):
+            ddx = ddx * s + 2.0 * dx
+            dx = dx * s + x
+            x = x * s + c[power * n + k]
+        q[k] = x
+        v[k] = dx
+        a[k] = ddx
+
+
+@typed
+def write_samples(path: JointPath, times: Floats, count: int, rows: Floats) -> None:
+    """Write positions, velocities and accelerations at some times, (3, N, n)."""
+    n = path.size
+    for k in range(count):
+        q = rows[k * n :]
+        v = rows[(count + k) * n :]
+        a = rows[(2 * count + k) * n :]
+        if len(path.times) > 1:
+            write_motion(path, times[k], q, v, a)
+        else:
+            write_state(path, times[k], q, v, a)

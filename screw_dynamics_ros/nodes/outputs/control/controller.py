@@ -98,7 +98,8 @@ class Controller:
         self.commands = Commands(node, host, self._fault, valid, self._switched)
         host.endings.append(self.commands)
         blend = self.commands.blend
-        self.reference = FollowedReference(node, host, blend, self._refusal_now, WHERE_ENDED)
+        changed = self.commands.changed
+        self.reference = FollowedReference(node, changed, self._refusal_now, WHERE_ENDED)
         self._targets = TaskReference(node, host, blend, self._refusal_now)
         callback = FAULTS.guarded('a wrench', STATE_LOCK.exclusive(self.receive_wrench))
         node.create_subscription(WrenchStamped, '~/wrench', callback, qos.COMMAND)

@@ -173,8 +173,6 @@ class TaskReference:
         law, model = self._law, self._model
         if law is None:
             return
-        for topic in self._topics:
-            topic.look()
         self._is_new = False
         if begins or not self._is_measured:
             self._hold(model.whole_q(self._mapper.q))

@@ -128,7 +128,7 @@ class Dynamics:
         self._apply({})
         self.commands = Commands(node, host)
         host.endings.append(self.commands)
-        self.reference = FollowedReference(node, host, self.commands.blend)
+        self.reference = FollowedReference(node, self.commands.changed)
         dynamics_services.register(host, node, host.payloads.bodies)
         host.diagnostics.add(self._constraint_status, node)
 
@@ -174,7 +174,11 @@ class Dynamics:
     def stages(self) -> list[Stage]:
         """Return the stages for each joint state: the reference first, the command last."""
         return [
-            Stage(prepare=self.reference.update, is_needed=lambda: self.reference.is_followed),
+            Stage(
+                prepare=self.reference.update,
+                is_needed=lambda: self.reference.is_followed,
+                compiled_prepare=self.reference.step(),
+            ),
             Stage(
                 consume=self.commands.consume,
                 is_needed=lambda: self.commands.is_listened,

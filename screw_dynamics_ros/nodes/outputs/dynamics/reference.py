@@ -9,6 +9,7 @@ the measured state.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -19,23 +20,56 @@ from rclpy.node import Node
 from rclpy.validate_full_topic_name import validate_full_topic_name
 from trajectory_msgs.msg import JointTrajectory
 
+from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
+from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.reference_torques import GIVEN, rows
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.host import ModelHost
+from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
+from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, seconds, time_of
+from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.messages.reference import Reference
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.topics.command_topic import CommandTopic
 
-from .reference_controller import ControllerReference
+from .reference_controller import ControllerReference, ControllerState, write_controller
 from .reference_joints import ReferenceJoints
 from .reference_parameters import TABLE
-from .reference_trajectory import TrajectoryReference
+from .reference_trajectory import TrajectoryReference, TrajectoryState, write_trajectory
 
 MEASURED = 'measured state'
+#: Sources of the reference.
+SOURCES = (MEASURED, TrajectoryReference.name, ControllerReference.name)
+FROM_MEASUREMENT, FROM_TRAJECTORY, FROM_CONTROLLER = range(3)
+
+
+class FollowedState(Record):
+    """The reference, from joint state to joint state.
+
+    Attributes
+    ----------
+    joints : int
+        n.
+    trajectory : TrajectoryState
+    controller : ControllerState
+    source, paths_begun : int
+        The active source, one of `SOURCES`, and the number of paths that have begun.
+    rows, wanted : (4 n,) arrays
+        The parameter of the kernel, and what it is to be.
+    changed : (1,) array
+        Receives 1 where torques may make a step.
+    """
+
+    joints: int
+    trajectory: TrajectoryState
+    controller: ControllerState
+    source: int
+    paths_begun: int
+    rows: Floats
+    wanted: Floats
+    changed: Ints
 
 
 class FollowedReference:
@@ -44,37 +78,29 @@ class FollowedReference:
     Parameters
     ----------
     node : rclpy.node.Node
-    host : ModelHost
-    blend : callable
-        Called when torques may make a step because the source of the reference changes.
+    changed : (1,) array of int64
+        Receives 1 when torques may make a step because the source of the reference changes.
     refusal : callable, optional
         Returns why references are refused now, '' if they are not.
     afterwards : str
         What happens after the end of a reference.
-
-    Attributes
-    ----------
-    source : str
-        Name of the active source, `MEASURED` without a reference.
     """
 
     def __init__(
         self,
         node: Node,
-        host: ModelHost,
-        blend: Callable[[], None],
+        changed: Ints,
         refusal: Callable[[], str] = lambda: '',
         afterwards: str = 'feedforward follows the measured state',
     ) -> None:
-        self._node, self._blend = node, blend
+        self._node = node
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._check(self._parameters.values)
         self._trajectory = TrajectoryReference(self._parameters, refusal, afterwards)
         self._controller = ControllerReference(node, self._parameters)
         self._mapper: JointStateMapper | None = None
-        self._rows = np.zeros((4, 0))
-        self._latest: Reference | None = None
-        self.source, self._paths_begun = MEASURED, 0
+        self._state = FollowedState()
+        self._state.changed = changed
         self._topic = CommandTopic(
             node,
             JointTrajectory,
@@ -82,7 +108,7 @@ class FollowedReference:
             self.receive,
             self._trajectory.refuse,
             lambda: self._trajectory.timeout,
-            lambda: self._trajectory.is_followed,
+            lambda: self._trajectory.state.is_followed,
         )
 
     def receive(self, message: JointTrajectory) -> None:
@@ -91,17 +117,24 @@ class FollowedReference:
 
     def bind(self, model: RunningModel, mapper: JointStateMapper, reference: Array) -> None:
         """Adopt a new model, whose kernel reads the vector `reference`, (4 n,)."""
-        joints = ReferenceJoints.of(model)
-        self._mapper, self._rows = mapper, rows(reference)
-        self.source, self._latest = MEASURED, None
+        joints, state = ReferenceJoints.of(model), self._state
+        self._mapper = mapper
+        state.source, state.joints = FROM_MEASUREMENT, len(joints.names)
+        state.rows, state.wanted = reference, np.zeros_like(reference)
         self._trajectory.bind(joints, mapper)
         self._controller.bind(joints)
         self.update()
 
     @property
+    def source(self) -> str:
+        """Name of the active source, `MEASURED` without a reference."""
+        return SOURCES[self._state.source]
+
+    @property
     def is_followed(self) -> bool:
         """Whether there is, or was, a reference."""
-        return self.source != MEASURED or self._trajectory.is_given or self._controller.is_given
+        is_given = self._trajectory.is_given or self._controller.state.is_given
+        return is_given or self.source != MEASURED
 
     def forget(self) -> None:
         """Follow nothing that has been received."""
@@ -109,34 +142,21 @@ class FollowedReference:
         self._trajectory.forget()
         self._controller.forget()
 
+    def record(self) -> FollowedState:
+        """Return the record of `follow`."""
+        state = self._state
+        state.trajectory, state.controller = self._trajectory.record(), self._controller.record()
+        return state
+
+    def step(self) -> CompiledStep:
+        """Return `update` for the compiled loop."""
+        return CompiledStep(follow, self.record)
+
     def update(self) -> None:
         """Write the reference at the stamp of the current joint state."""
         mapper = self._mapper
         assert mapper is not None
-        self._topic.look()
-        source, reference = self._wanted(mapper)
-        names_others = (reference is None) != (self.source == MEASURED) or (
-            reference is not None and not np.array_equal(self._rows[GIVEN], reference.given)
-        )
-        begun = self._trajectory.paths_begun
-        if names_others or source != self.source or begun != self._paths_begun:
-            self._blend()
-        self.source, self._paths_begun = source, begun
-        if reference is self._latest:
-            return
-        self._latest = reference
-        if reference is None:
-            self._rows[:] = 0.0
-        else:
-            self._rows[:] = reference.given, reference.q, reference.v, reference.a
-
-    def _wanted(self, mapper: JointStateMapper) -> tuple[str, Reference | None]:
-        """Return the name of the source and its reference."""
-        reference = self._trajectory.at(mapper.stamp, mapper.q, mapper.v)
-        if reference is not None:
-            return self._trajectory.name, reference
-        reference = self._controller.at(mapper.stamp)
-        return (MEASURED if reference is None else self._controller.name), reference
+        write_reference(self.record(), mapper.stamp, time.monotonic(), mapper.state.reshape(-1))
 
     def report(self, status: Status) -> None:
         """Report why sources are not used; `source` is active then."""
@@ -159,3 +179,42 @@ class FollowedReference:
     def _apply(self, values: dict[str, Any]) -> None:
         if 'controller_state_topic' in values:
             self._controller.subscribe()
+
+
+@typed
+def write_reference(f: FollowedState, stamp: int, now: float, measured: Floats) -> None:
+    """Write the reference at a joint state.
+
+    Parameters
+    ----------
+    f : FollowedState
+    stamp : int
+        Of the joint state [ns].
+    now : float
+        On the monotonic clock [s].
+    measured : (3 n,) array
+        The joint state.
+    """
+    n = f.joints
+    for k in range(4 * n):
+        f.wanted[k] = 0.0
+    source = FROM_MEASUREMENT
+    if write_trajectory(f.trajectory, stamp, now, measured, n, f.wanted):
+        source = FROM_TRAJECTORY
+    elif write_controller(f.controller, stamp, n, f.wanted):
+        source = FROM_CONTROLLER
+    is_other = source != f.source or f.trajectory.paths_begun != f.paths_begun
+    for k in range(n):
+        is_other = is_other or f.wanted[k] != f.rows[k]
+    if is_other:
+        f.changed[0] = 1
+    f.source = source
+    f.paths_begun = f.trajectory.paths_begun
+    copy_bytes(f.rows, f.wanted, 8 * 4 * n)
+
+
+@compiled_step
+def follow(f: FollowedState, loop: LoopRecord) -> int:
+    """Write the reference, see `FollowedReference.update`."""
+    write_reference(f, loop.mapper.stamp, seconds(time_of(loop, MONOTONIC)), loop.state)
+    return TAKEN

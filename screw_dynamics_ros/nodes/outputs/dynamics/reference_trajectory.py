@@ -12,8 +12,17 @@ import numpy as np
 from trajectory_msgs.msg import JointTrajectory
 
 from screw_dynamics_ros.core import ArgumentError, ScrewDynamicsError
-from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
-from screw_dynamics_ros.core.motion.trajectory.path_sequence import PathSequence, TimedPath
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
+from screw_dynamics_ros.core.compile.typed.records import Record
+from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath, path_functions
+from screw_dynamics_ros.core.motion.trajectory.path_sequence import (
+    PathSequence,
+    TimedPath,
+    begin_waiting,
+    clear,
+    write_motion_at,
+)
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.diagnostics import Level, Status
@@ -26,6 +35,40 @@ from screw_dynamics_ros.ros.parameters import Parameters
 from .reference_joints import ReferenceJoints
 
 MAX_POINTS = 2000  # of a message, which take up to 20 ms
+
+
+class TrajectoryState(Record):
+    """What `TrajectoryReference` follows, from joint state to joint state.
+
+    Attributes
+    ----------
+    paths : PathSequence
+    paths_begun : int
+        Each may start with a step.
+    has_point, is_late : bool
+        Whether a point is active, and whether the last one has timed out.
+    point : (4 n,) array
+        See `reference_torques.GIVEN`.
+    arrival, timeout : float
+        Of the point, on the monotonic clock; of references [s].
+    stamp : int
+        Of the latest joint state [ns].
+    is_followed : bool
+        Whether a reference is followed, or waits for its start.
+    """
+
+    paths: PathSequence
+    paths_begun: int
+    has_point: bool
+    is_late: bool
+    point: Floats
+    arrival: float
+    timeout: float
+    stamp: int
+    is_followed: bool
+
+    def __init__(self) -> None:
+        self.paths, self.timeout = PathSequence(), np.inf
 
 
 class TrajectoryReference:
@@ -46,8 +89,7 @@ class TrajectoryReference:
 
     Attributes
     ----------
-    is_followed : bool
-        Whether a reference is followed, or waits for its start.
+    state : TrajectoryState
     """
 
     name = 'reference'
@@ -62,13 +104,8 @@ class TrajectoryReference:
         self._joints: ReferenceJoints | None = None
         self._mapper: JointStateMapper | None = None
         self._accepted: tuple[JointTrajectory, float] | None = None  # with its arrival time
-        self._point: tuple[Reference, float] | None = None  # active point with its arrival time
-        self._paths = PathSequence()
-        self._given = np.zeros(0, dtype=bool)  # joints of the current path
-        self._is_late, self._refused = False, ''
-        self.is_followed = False
-        self._stamp = 0  # of the latest joint state [ns]
-        self.paths_begun = 0  # each may start with a step
+        self.state, self._refused = TrajectoryState(), ''
+        path_functions()  # compiled now, not while joint states wait for the first path
 
     @property
     def timeout(self) -> float:
@@ -78,7 +115,7 @@ class TrajectoryReference:
     @property
     def is_given(self) -> bool:
         """Whether there has been a reference for this robot."""
-        return self._accepted is not None or self._point is not None
+        return self._accepted is not None or self.state.has_point
 
     def receive(self, message: JointTrajectory) -> None:
         """Follow a message, or refuse it and keep the previous reference."""
@@ -102,23 +139,23 @@ class TrajectoryReference:
     def bind(self, joints: ReferenceJoints, mapper: JointStateMapper) -> None:
         """Adopt a new robot; a reference for the previous one is followed if it fits."""
         before, self._joints, self._mapper = self._joints, joints, mapper
-        self._is_late, self._refused = False, ''
+        self.state.is_late, self._refused = False, ''
         if self._accepted is None:
             return
         message, arrival = self._accepted
         if len(message.points) == 1 and time.monotonic() - arrival > self.timeout:
-            self._accepted, self._is_late = None, True
+            self._follow_nothing()
+            self.state.is_late = True
             return
         try:
             made = self._made(message, arrival)
         except ScrewDynamicsError as error:
             self._refused = printable(str(error)) if before is None else ''
-            self._accepted = self._point = None
-            self._paths.clear()
+            self._follow_nothing()
             return
         if before is None or before.names != joints.names:
-            self._paths.clear()
-            self._point = None
+            self._follow_nothing()
+            self._accepted = message, arrival
             self._follow(made, arrival)
 
     def refuse(self, reason: str) -> None:
@@ -127,9 +164,12 @@ class TrajectoryReference:
 
     def forget(self) -> None:
         """Follow nothing that has been received."""
-        self._accepted = self._point = None
-        self._is_late, self._refused = False, ''
-        self._paths.clear()
+        self._follow_nothing()
+        self.state.is_late, self._refused = False, ''
+
+    def _follow_nothing(self) -> None:
+        self._accepted, self.state.has_point = None, False
+        self.state.paths.clear()
 
     def _made(self, message: JointTrajectory, arrival: float) -> Reference | TimedPath:
         """Return a message as a point or a path; raises `ScrewDynamicsError`."""
@@ -137,14 +177,15 @@ class TrajectoryReference:
 
     def _follow(self, made: Reference | TimedPath, arrival: float) -> None:
         """Follow a point immediately, a path from its start."""
-        self._is_late = False
+        state = self.state
+        state.is_late = False
         if isinstance(made, TimedPath):
             assert self._mapper is not None
-            self._stamp = self._mapper.stamp
-            self._paths.add(made)
+            state.stamp = self._mapper.stamp
+            state.paths.add(made)
         else:
-            self._point = made, arrival
-            self._paths.clear()
+            state.point, state.arrival, state.has_point = made.rows, arrival, True
+            state.paths.clear()
 
     def _single(self, message: JointTrajectory) -> Reference:
         """Return the reference of a message with one point."""
@@ -165,7 +206,7 @@ class TrajectoryReference:
             raise ArgumentError(f'time_from_start of the reference begins at {path.start:g} s')
         now = self._stamp_at(arrival)
         start = stamp_of(message) or now
-        timed = TimedPath(np.array([joints.names.index(name) for name in read.joints]), path, start)
+        timed = TimedPath([joints.names.index(name) for name in read.joints], path, start)
         if timed.end < now:
             raise ArgumentError(
                 f'the reference ended {(now - timed.end) / NANOSECONDS:g} s before its arrival; '
@@ -190,54 +231,83 @@ class TrajectoryReference:
         )
         return known[0] + round((moment - known[1]) * NANOSECONDS)
 
-    def at(self, stamp: int, q: Array, v: Array) -> Reference | None:
-        """Return the reference at the stamp [ns] of a state, or None.
-
-        `q` and `v`, (n,) each, are the measured state.
-        """
-        reference = self._at(stamp, q, v)
-        self.is_followed = reference is not None or self._paths.waiting is not None
-        return reference
-
-    def _at(self, stamp: int, q: Array, v: Array) -> Reference | None:
-        if stamp < self._stamp:  # a trajectory would begin again
-            self._paths.clear()
-        self._stamp = stamp
-        if self._paths.advance(stamp, q, v):
-            assert self._paths.current is not None
-            self._point = None
-            self._given = np.zeros(len(q), dtype=bool)
-            self._given[self._paths.current.joints] = True
-            self.paths_begun += 1
-        if self._point is not None:
-            return self._recent_point()
-        current = self._paths.current
-        if current is None or (stamp - current.end) / NANOSECONDS > self.timeout:
-            self._paths.current = None
-            return None
-        rows = np.zeros((3, len(q)))
-        rows[:, current.joints] = current.state(stamp)
-        return Reference(self._given, *rows)
-
-    def _recent_point(self) -> Reference | None:
-        """Return the latest point, unless it has timed out."""
-        assert self._point is not None
-        point, arrival = self._point
-        if time.monotonic() - arrival <= self.timeout:
-            return point
-        self._point, self._is_late = None, True
-        return None
+    def record(self) -> TrajectoryState:
+        """Return `state` with the current timeout."""
+        self.state.timeout = self.timeout
+        return self.state
 
     def report(self, status: Status) -> None:
         """Report refused and outdated references, and the progress of a trajectory."""
         if self._refused:
             status.report(Level.WARN, f'reference refused: {self._refused}')
-        if self._is_late:
+        if self.state.is_late:
             status.report(
                 Level.WARN,
                 f'the reference is older than reference_timeout: {self._afterwards}',
             )
-        for path, text in ((self._paths.current, 'followed'), (self._paths.waiting, 'waits')):
+        paths = self.state.paths
+        for path, text in ((paths.current, 'followed'), (paths.waiting, 'waits')):
             if path is not None:
-                elapsed = (self._stamp - path.start) / NANOSECONDS
+                elapsed = (self.state.stamp - path.start) / NANOSECONDS
                 status.values[f'trajectory {text}'] = f'{elapsed:.2f} s of {path.path.end:g} s'
+
+
+@typed
+def write_trajectory(
+    t: TrajectoryState, stamp: int, now: float, measured: Floats, n: int, rows: Floats
+) -> bool:
+    """Write the reference at a joint state into rows of zeros, (4 n,); return whether there is one.
+
+    Parameters
+    ----------
+    t : TrajectoryState
+    stamp : int
+        Of the joint state [ns].
+    now : float
+        On the monotonic clock [s].
+    measured : (3 n,) array
+        The joint state, of which positions and velocities are read.
+    n : int
+        Number of joints.
+    rows : (4 n,) array
+    """
+    paths = t.paths
+    if stamp < t.stamp:  # a trajectory would begin again
+        clear(paths)
+    t.stamp = stamp
+    if begin_waiting(paths, stamp, measured, measured[n:]):
+        t.has_point = False
+        t.paths_begun += 1
+    is_followed = write_point(t, now, n, rows) if t.has_point else write_path(t, n, rows)
+    t.is_followed = is_followed or paths.begun < len(paths.paths)
+    return is_followed
+
+
+@typed
+def write_point(t: TrajectoryState, now: float, n: int, rows: Floats) -> bool:
+    """Write the latest point, unless it has timed out."""
+    t.has_point = now - t.arrival <= t.timeout
+    t.is_late = not t.has_point
+    if t.has_point:
+        copy_bytes(rows, t.point, 8 * 4 * n)
+    return t.has_point
+
+
+@typed
+def write_path(t: TrajectoryState, n: int, rows: Floats) -> bool:
+    """Write the current path at the current stamp, up to the timeout after its end."""
+    paths = t.paths
+    if not paths.follows:
+        return False
+    path = paths.paths[paths.begun - 1]
+    paths.follows = float(t.stamp - path.end) / 1e9 <= t.timeout
+    if not paths.follows:
+        return False
+    write_motion_at(paths, t.stamp)
+    k = len(path.joints)
+    for i in range(k):
+        joint = path.joints[i]
+        rows[joint] = 1.0
+        for row in range(3):
+            rows[(row + 1) * n + joint] = paths.motion[row * k + i]
+    return True
