@@ -56,6 +56,9 @@ class CommandTopic:
         Returns the time [s] after which a publisher is silent.
     is_busy : callable
         Whether the last message is still being followed.
+    forgotten : callable
+        Returns how often messages have been forgotten; after that, the publisher that sends next is
+        followed.
     """
 
     def __init__(
@@ -67,9 +70,11 @@ class CommandTopic:
         refuse: Callable[[str], None],
         timeout: Callable[[], float],
         is_busy: Callable[[], bool] = lambda: False,
+        forgotten: Callable[[], int] = lambda: 0,
     ) -> None:
         self._node, self._kind, self.topic, self._receive = node, kind, topic, receive
         self._refuse, self._timeout, self._is_busy = refuse, timeout, is_busy
+        self._forgotten, self._released = forgotten, 0
         self._followed, self._heard = b'', -math.inf
         self._others: dict[bytes, float] = {}  # publishers, and when they were heard
         self._looked = self._stream_end = -math.inf
@@ -97,11 +102,6 @@ class CommandTopic:
         if self._timer.timer_period_ns != period:
             self._timer.timer_period_ns = period
 
-    def release(self) -> None:
-        """Follow the publisher that sends next."""
-        self._followed, self._heard = b'', -math.inf
-        self._others.clear()
-
     def _use(self, data: bytes) -> None:
         is_long = len(data) > MAX_BYTES
         message = None if is_long else deserialize_message(data, self._kind)
@@ -119,6 +119,10 @@ class CommandTopic:
         taken, newest = self._taken, None
         if taken is None:
             return None
+        if self._forgotten() != self._released:
+            self._released = self._forgotten()
+            self._followed, self._heard = b'', -math.inf
+            self._others.clear()
         subscription = HandleInUse(self._subscription.handle)
         for _ in range(DEPTH):
             if not taken.take(subscription.address):

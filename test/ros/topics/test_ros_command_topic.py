@@ -33,6 +33,7 @@ class Followed:
 
     def __init__(self, monkeypatch, domain):
         self.now, self.received, self.refused, self.is_busy = 0.0, [], [], False
+        self.forgotten = 0
         clock = SimpleNamespace(monotonic=lambda: self.now)
         monkeypatch.setattr(command_topic, 'time', clock)
         self.context = rclpy.Context()
@@ -47,6 +48,7 @@ class Followed:
             self.refused.append,
             lambda: 0.5,
             lambda: self.is_busy,
+            lambda: self.forgotten,
         )
         self.publishers = {}
 
@@ -158,9 +160,9 @@ def test_another_publisher_is_followed_when_the_first_no_longer_exists(followed)
     assert followed.received == ['a', 'c']
 
 
-def test_another_publisher_is_followed_after_a_release(followed):
+def test_another_publisher_is_followed_after_messages_were_forgotten(followed):
     followed.send('teacher', 'a')
-    followed.topic.release()
+    followed.forgotten += 1
     followed.send('planner', 'b')
     followed.send('teacher', 'c')
     assert followed.received == ['a', 'b']

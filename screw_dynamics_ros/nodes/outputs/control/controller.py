@@ -13,7 +13,7 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 
-from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
+from screw_dynamics_ros.core import ArgumentError, FusedKernel, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.law import JOINTS, RobotLaw
 from screw_dynamics_ros.core.lie.screws import transform_wrench
 from screw_dynamics_ros.core.motion.laws.law_source import options_of
@@ -64,6 +64,8 @@ class ControllerPlan(Plan):
         Arrays of `RobotLaw.sizes`.
     given : (4 n,) array
         The reference of the joints.
+    poses : FusedKernel or None
+        Poses of all links, for laws that read a pose or a wrench of the reference.
     """
 
     law: RobotLaw = field(kw_only=True)
@@ -71,6 +73,7 @@ class ControllerPlan(Plan):
     weight: Formula = field(kw_only=True)
     inputs: dict[str, Array] = field(kw_only=True)
     given: Array = field(kw_only=True)
+    poses: FusedKernel | None = field(kw_only=True)
 
 
 class Controller:
@@ -97,10 +100,10 @@ class Controller:
         valid = self._state.element('is_valid')
         self.commands = Commands(node, host, self._fault, valid, self._switched)
         host.endings.append(self.commands)
-        blend = self.commands.blend
-        changed = self.commands.changed
-        self.reference = FollowedReference(node, changed, self._refusal_now, WHERE_ENDED)
-        self._targets = TaskReference(node, host, blend, self._refusal_now)
+        self.reference = FollowedReference(
+            node, self.commands.changed, self._refusal_now, WHERE_ENDED
+        )
+        self._targets = TaskReference(node, host, self._state, self.reference, self._refusal_now)
         callback = FAULTS.guarded('a wrench', STATE_LOCK.exclusive(self.receive_wrench))
         node.create_subscription(WrenchStamped, '~/wrench', callback, qos.COMMAND)
         host.states.deferred_work.every(LOOK_PERIOD_S, self._look_at_files)
@@ -117,6 +120,7 @@ class Controller:
         if 'law_parameters' in inputs:
             inputs['law_parameters'][:] = self._values(law)
         given = np.zeros(4 * len(scalar_joints(robot)))
+        reads_poses = bool({'pose', 'wrench'} & law.reference.shapes.keys())
         at_rest = robot.substitute('payload_torques', v=REST, a=REST)
         weight = of_joints(robot, Formula('weight', ('gravity_torques', at_rest), sum_of_torques))
         assert isinstance(weight, Formula)
@@ -129,6 +133,7 @@ class Controller:
             weight=weight,
             inputs=inputs,
             given=given,
+            poses=robot.fuse('link_poses') if reads_poses else None,
         )
 
     def _on(self, robot: Robot) -> RobotLaw:
@@ -149,7 +154,7 @@ class Controller:
                 prepare=self._advance,
                 compiled_prepare=CompiledStep(step.advance_in_loop, self._record),
             ),
-            Stage(prepare=self._update_reference, is_needed=self._reference_moves),
+            Stage(prepare=self._targets.update, compiled_prepare=self._targets.step()),
             Stage(
                 consume=lambda mapper, sent: step.check_torques(self._state),
                 compiled_consume=CompiledStep(step.check_in_loop, lambda: self._state),
@@ -180,7 +185,7 @@ class Controller:
             self._state.lengths.restart()
         self.reference.bind(model, mapper, plan.given)
         numbers = plan.inputs.get('law_reference', np.zeros(0))
-        if self._targets.bind(plan.law, model, mapper, plan.given, numbers):
+        if self._targets.bind(plan.law, model, mapper, numbers, plan.poses):
             self.reference.forget()
         self._bind_step(adopted)
         self._channels = []
@@ -198,26 +203,6 @@ class Controller:
         return self._channels
 
     # --- one state --------------------------------------------------------------------------------
-
-    def _reference_moves(self) -> bool:
-        """Return whether the next joint state changes the reference."""
-        return bool(
-            self._targets.is_moving
-            or self.reference.is_followed
-            or self._state.phase == step.BEGINNING
-            or self.commands.activity != FOLLOWING
-        )
-
-    def _update_reference(self) -> None:
-        """Write the reference; commands from before the law begins are forgotten."""
-        phase = self._state.phase
-        if phase == step.BEGINNING:
-            self._forget_commands()
-            self.commands.blend()
-            self._state.phase = step.WAITING
-        if self.reference.is_followed:
-            self.reference.update()
-        self._targets.update(phase != step.RUNNING)
 
     def _switched(self) -> None:
         """Begin again; torques may follow the law without a pause if no state was in between."""

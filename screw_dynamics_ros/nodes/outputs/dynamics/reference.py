@@ -34,10 +34,20 @@ from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.topics.command_topic import CommandTopic
 
-from .reference_controller import ControllerReference, ControllerState, write_controller
+from .reference_controller import (
+    ControllerReference,
+    ControllerState,
+    forget_controller,
+    write_controller,
+)
 from .reference_joints import ReferenceJoints
 from .reference_parameters import TABLE
-from .reference_trajectory import TrajectoryReference, TrajectoryState, write_trajectory
+from .reference_trajectory import (
+    TrajectoryReference,
+    TrajectoryState,
+    forget_trajectory,
+    write_trajectory,
+)
 
 MEASURED = 'measured state'
 #: Sources of the reference.
@@ -60,6 +70,8 @@ class FollowedState(Record):
         The parameter of the kernel, and what it is to be.
     changed : (1,) array
         Receives 1 where torques may make a step.
+    forgotten : int
+        How often all that was received has been forgotten.
     """
 
     joints: int
@@ -70,6 +82,7 @@ class FollowedState(Record):
     rows: Floats
     wanted: Floats
     changed: Ints
+    forgotten: int
 
 
 class FollowedReference:
@@ -109,6 +122,7 @@ class FollowedReference:
             self._trajectory.refuse,
             lambda: self._trajectory.timeout,
             lambda: self._trajectory.state.is_followed,
+            lambda: self._state.forgotten,
         )
 
     def receive(self, message: JointTrajectory) -> None:
@@ -133,14 +147,12 @@ class FollowedReference:
     @property
     def is_followed(self) -> bool:
         """Whether there is, or was, a reference."""
-        is_given = self._trajectory.is_given or self._controller.state.is_given
+        is_given = self._trajectory.state.is_given or self._controller.state.is_given
         return is_given or self.source != MEASURED
 
     def forget(self) -> None:
         """Follow nothing that has been received."""
-        self._topic.release()
-        self._trajectory.forget()
-        self._controller.forget()
+        forget(self._state)
 
     def record(self) -> FollowedState:
         """Return the record of `follow`."""
@@ -179,6 +191,14 @@ class FollowedReference:
     def _apply(self, values: dict[str, Any]) -> None:
         if 'controller_state_topic' in values:
             self._controller.subscribe()
+
+
+@typed
+def forget(f: FollowedState) -> None:
+    """Follow nothing that has been received."""
+    forget_trajectory(f.trajectory)
+    forget_controller(f.controller)
+    f.forgotten += 1
 
 
 @typed

@@ -47,8 +47,8 @@ class ControllerState(Record):
 
     Attributes
     ----------
-    is_given : bool
-        Whether there is one.
+    is_given, is_refused : bool
+        Whether there is one, and whether the last one was refused.
     sent : int
         Its stamp [ns].
     age, timeout : float
@@ -58,6 +58,7 @@ class ControllerState(Record):
     """
 
     is_given: bool
+    is_refused: bool
     sent: int
     age: float
     timeout: float
@@ -92,7 +93,7 @@ class ControllerReference:
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
         self._subscription = None
-        self.forget()
+        forget_controller(self.state)
         topic = self._parameters['controller_state_topic']
         if topic and JointTrajectoryControllerState is not None:
             self._subscription = self._node.create_subscription(
@@ -105,24 +106,20 @@ class ControllerReference:
     def bind(self, joints: ReferenceJoints) -> None:
         """Adopt a new robot."""
         self._joints = joints
-        self.forget()
-
-    def forget(self) -> None:
-        """Forget the latest state of the controller."""
-        self.state.is_given, self._refused = False, ''
+        forget_controller(self.state)
 
     def receive(self, message: Any) -> None:
         """Adopt a state of the controller, or refuse it and keep the previous one."""
-        joints = self._joints
+        joints, state = self._joints, self.state
         if joints is None:
             return
         try:
             reference = read_controller_state(message, joints.names, joints.known)
             joints.check_reference(CONTROLLER_STATE, reference)
         except ScrewDynamicsError as error:
-            self._refused = printable(str(error))
+            self._refused, state.is_refused = printable(str(error)), True
             return
-        state, self._refused = self.state, ''
+        state.is_refused = False
         state.rows, state.sent, state.is_given = reference.rows, stamp_of(message), True
 
     def record(self) -> ControllerState:
@@ -137,7 +134,7 @@ class ControllerReference:
             return
         if JointTrajectoryControllerState is None:
             status.report(Level.WARN, ABSENT)
-        elif self._refused:
+        elif self.state.is_refused:
             status.report(Level.WARN, f'controller state refused: {self._refused}')
         elif not self.state.is_given:
             status.report(Level.WARN, f'no controller state on {topic} (controller_state_topic)')
@@ -147,6 +144,13 @@ class ControllerReference:
                 f'the controller state on {topic} is {self.state.age:.3g} s older than the joint '
                 'states, more than controller_state_timeout: it is not used',
             )
+
+
+@typed
+def forget_controller(state: ControllerState) -> None:
+    """Forget the latest state of the controller."""
+    state.is_given = False
+    state.is_refused = False
 
 
 @typed

@@ -45,6 +45,8 @@ class TrajectoryState(Record):
     paths : PathSequence
     paths_begun : int
         Each may start with a step.
+    is_given, is_refused : bool
+        Whether a message has been accepted for this robot, and whether the last one was refused.
     has_point, is_late : bool
         Whether a point is active, and whether the last one has timed out.
     point : (4 n,) array
@@ -59,6 +61,8 @@ class TrajectoryState(Record):
 
     paths: PathSequence
     paths_begun: int
+    is_given: bool
+    is_refused: bool
     has_point: bool
     is_late: bool
     point: Floats
@@ -103,7 +107,7 @@ class TrajectoryReference:
         self._parameters, self._refusal, self._afterwards = parameters, refusal, afterwards
         self._joints: ReferenceJoints | None = None
         self._mapper: JointStateMapper | None = None
-        self._accepted: tuple[JointTrajectory, float] | None = None  # with its arrival time
+        self._accepted = JointTrajectory(), -np.inf  # message and arrival time
         self.state, self._refused = TrajectoryState(), ''
         path_functions()  # compiled now, not while joint states wait for the first path
 
@@ -111,11 +115,6 @@ class TrajectoryReference:
     def timeout(self) -> float:
         """Timeout of references [s]."""
         return self._parameters['reference_timeout'] or np.inf
-
-    @property
-    def is_given(self) -> bool:
-        """Whether there has been a reference for this robot."""
-        return self._accepted is not None or self.state.has_point
 
     def receive(self, message: JointTrajectory) -> None:
         """Follow a message, or refuse it and keep the previous reference."""
@@ -132,44 +131,36 @@ class TrajectoryReference:
             try:
                 self._follow(self._made(message, arrival), arrival)
             except ScrewDynamicsError as error:
-                self._refused = printable(str(error))
+                self.refuse(printable(str(error)))
                 return
-        self._accepted = message, arrival
+        self._accepted, self.state.is_given = (message, arrival), True
 
     def bind(self, joints: ReferenceJoints, mapper: JointStateMapper) -> None:
         """Adopt a new robot; a reference for the previous one is followed if it fits."""
         before, self._joints, self._mapper = self._joints, joints, mapper
-        self.state.is_late, self._refused = False, ''
-        if self._accepted is None:
+        self.refuse('')
+        self.state.is_late = False
+        if not self.state.is_given:
             return
         message, arrival = self._accepted
         if len(message.points) == 1 and time.monotonic() - arrival > self.timeout:
-            self._follow_nothing()
+            forget_trajectory(self.state)
             self.state.is_late = True
             return
         try:
             made = self._made(message, arrival)
         except ScrewDynamicsError as error:
-            self._refused = printable(str(error)) if before is None else ''
-            self._follow_nothing()
+            forget_trajectory(self.state)
+            self.refuse(printable(str(error)) if before is None else '')
             return
         if before is None or before.names != joints.names:
-            self._follow_nothing()
-            self._accepted = message, arrival
+            forget_trajectory(self.state)
+            self.state.is_given = True
             self._follow(made, arrival)
 
     def refuse(self, reason: str) -> None:
         """Report why the last message is refused, '' if it is not."""
-        self._refused = reason
-
-    def forget(self) -> None:
-        """Follow nothing that has been received."""
-        self._follow_nothing()
-        self.state.is_late, self._refused = False, ''
-
-    def _follow_nothing(self) -> None:
-        self._accepted, self.state.has_point = None, False
-        self.state.paths.clear()
+        self._refused, self.state.is_refused = reason, bool(reason)
 
     def _made(self, message: JointTrajectory, arrival: float) -> Reference | TimedPath:
         """Return a message as a point or a path; raises `ScrewDynamicsError`."""
@@ -238,7 +229,7 @@ class TrajectoryReference:
 
     def report(self, status: Status) -> None:
         """Report refused and outdated references, and the progress of a trajectory."""
-        if self._refused:
+        if self.state.is_refused:
             status.report(Level.WARN, f'reference refused: {self._refused}')
         if self.state.is_late:
             status.report(
@@ -250,6 +241,16 @@ class TrajectoryReference:
             if path is not None:
                 elapsed = (self.state.stamp - path.start) / NANOSECONDS
                 status.values[f'trajectory {text}'] = f'{elapsed:.2f} s of {path.path.end:g} s'
+
+
+@typed
+def forget_trajectory(t: TrajectoryState) -> None:
+    """Follow nothing that has been received."""
+    clear(t.paths)
+    t.is_given = False
+    t.is_refused = False
+    t.has_point = False
+    t.is_late = False
 
 
 @typed
