@@ -227,7 +227,8 @@ class References(RuleBasedStateMachine):
         SourceClock.now = lambda: self.time
         joints = ReferenceJoints(JOINTS, JOINTS, JOINTS, dict.fromkeys(JOINTS, (-3.0, 3.0, 9.0)))
         self.mapper = JointStateMapper(JOINTS, clock=lambda: round(self.time * 1e9))
-        self.source = TrajectoryReference({'reference_timeout': 0.5})
+        self.source = TrajectoryReference()
+        self.source.timeout = 0.5
         self.source.bind(joints, self.mapper)
         self.path, self.waiting, self.point = None, None, None
 
@@ -239,7 +240,7 @@ class References(RuleBasedStateMachine):
     def send_path(self, q, delay):
         start = round((self.time + delay) * 1e9)
         self.source.receive(trajectory([0.0, 1.0], [[q, q], [-q, 0.0]], stamp=start))
-        assert not self.source._refused
+        assert not self.source.is_refused
         self.waiting = start / 1e9, q
 
     @rule(q=st.floats(-2, 2))
@@ -250,7 +251,7 @@ class References(RuleBasedStateMachine):
     @rule(bad=st.sampled_from([[[9, 9], [0, 0]], [[float('nan'), 0], [0, 0]], [[0], [0]], []]))
     def send_bad(self, bad):
         self.source.receive(trajectory([0.0, 1.0], bad))
-        assert self.source._refused
+        assert self.source.is_refused
 
     @rule()
     def ask(self):
@@ -258,7 +259,7 @@ class References(RuleBasedStateMachine):
         if self.waiting is not None and stamp / 1e9 >= self.waiting[0] - 1e-9:
             self.path, self.waiting, self.point = self.waiting, None, None
         found, measured = np.zeros(8), np.zeros(6)
-        is_given = write_trajectory(self.source.record(), stamp, self.time, measured, 2, found)
+        is_given = write_trajectory(self.source, stamp, self.time, measured, 2, found)
         expected = None
         if self.point is not None and self.time - self.point[0] <= 0.5:
             expected = self.point[1]
@@ -311,7 +312,7 @@ def controller_state(names=JOINTS, q=(0.5, -0.5), v=(0.2, 0.1), a=(1.0, 0.0), st
 def following(run):
     parameter = Parameter('controller_state_topic', value='/arm/controller_state')
     assert run.bench.node.set_parameters_atomically([parameter]).successful
-    run.tell = run.bench.part.reference._controller.receive
+    run.tell = run.bench.part.reference.controller.receive
     return run
 
 

@@ -245,7 +245,7 @@ def tell(made, q, v=(), a=(), age=0.0, names=None):
     message.reference = JointTrajectoryPoint(
         **dict(zip(('positions', 'velocities', 'accelerations'), values))
     )
-    made.receive(lambda group: group.reference._controller.receive(message))
+    made.receive(lambda group: group.reference.controller.receive(message))
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ from screw_dynamics_ros.ros.process.python_function import PythonFunction
 from screw_dynamics_ros.ros.topics.command_topic import CommandTopic
 
 from ..dynamics import reference
-from ..dynamics.reference import FollowedReference, FollowedState
+from ..dynamics.reference import FollowedReference
 from .law_step import BEGINNING, RUNNING, WAITING, LawState
 
 #: Reports of the held reference.
@@ -57,14 +57,27 @@ WHERE_ENDED = HELD[ENDED]
 SILENCE_S = 0.5  # after which targets of another publisher are followed
 
 
-class TaskState(Record):
-    """The reference of a law, from joint state to joint state.
+class TaskReference(Record):
+    """Writes the reference of a law into an input of the kernel.
+
+    Until the law begins (`law_step`), its reference is the measured state. From then on it stays,
+    except for what `~/reference`, `~/target_pose` and `~/target_wrench` give; joints stay where
+    `~/reference` ended. A law that reads other fields than the previous one holds where the robot
+    is when it is adopted. Commands from before have no effect in both cases.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    host : ModelHost
+    law : LawState
+    joints : FollowedReference
+    refusal : callable
+        Returns why the robot is not to be commanded now, '' if it may be.
 
     Attributes
     ----------
-    law : LawState
-    joints : FollowedState
-        What `~/reference` gives.
+    law, joints
+        As given.
     is_held : bool
         Whether it is known where to hold.
     held, forgotten : int
@@ -78,7 +91,7 @@ class TaskState(Record):
     frame, link, root : int
         Indices in `poses` of the frame of the wrench, -1 if it does not turn; of the link of the
         pose, -1 without one; of the root.
-    q, v, a, at_pose, at_wrench : int
+    at_q, at_v, at_a, at_pose, at_wrench : int
         Indices in `numbers`, -1 for fields that the law does not read.
     numbers : array
         The input of the kernel.
@@ -90,7 +103,7 @@ class TaskState(Record):
     """
 
     law: LawState
-    joints: FollowedState
+    joints: FollowedReference
     is_held: bool
     held: int
     forgotten: int
@@ -103,9 +116,9 @@ class TaskState(Record):
     frame: int
     link: int
     root: int
-    q: int
-    v: int
-    a: int
+    at_q: int
+    at_v: int
+    at_a: int
     at_pose: int
     at_wrench: int
     numbers: Floats
@@ -117,43 +130,19 @@ class TaskState(Record):
     find_poses: Opaque | None
     arguments: Opaque | None
 
-    def __init__(self, law: LawState, joints: FollowedState) -> None:
-        self.law, self.joints = law, joints
-        self.pose, self.wrench, self.frame = np.zeros(16), np.zeros(6), -1
-
-
-class TaskReference:
-    """Writes the reference of a law into an input of the kernel.
-
-    Until the law begins (`law_step`), its reference is the measured state. From then on it stays,
-    except for what `~/reference`, `~/target_pose` and `~/target_wrench` give; joints stay where
-    `~/reference` ended. A law that reads other fields than the previous one holds where the robot
-    is when it is adopted. Commands from before have no effect in both cases.
-
-    Parameters
-    ----------
-    node : rclpy.node.Node
-    host : ModelHost
-    law : LawState
-    followed : FollowedReference
-    refusal : callable
-        Returns why the robot is not to be commanded now, '' if it may be.
-    """
-
-    _mapper: JointStateMapper
-
     def __init__(
         self,
         node: Node,
         host: ModelHost,
         law: LawState,
-        followed: FollowedReference,
+        joints: FollowedReference,
         refusal: Callable[[], str],
     ) -> None:
-        self._host, self._followed, self._refusal = host, followed, refusal
+        self.law, self.joints, self.frame = law, joints, -1
+        self.pose, self.wrench = np.zeros(16), np.zeros(6)
+        self._host, self._refusal, self._reason = host, refusal, ''
         self._law: RobotLaw | None = None
-        self._reason = ''
-        self._state = state = TaskState(law, followed.record())
+        self._mapper: JointStateMapper | None = None
         self._topics = [
             CommandTopic(
                 node,
@@ -162,7 +151,7 @@ class TaskReference:
                 receive,
                 lambda reason: self._refuse(f'a target: {reason}'),
                 lambda: SILENCE_S,
-                forgotten=lambda: state.forgotten,
+                forgotten=lambda: self.forgotten,
             )
             for kind, topic, receive in (
                 (PoseStamped, 'target_pose', self.receive_pose),
@@ -182,43 +171,43 @@ class TaskReference:
 
         `numbers` receives its reference; `poses` returns those of all links, for laws that need it.
         """
-        before, read, state = self._law, law.reference.shapes.keys(), self._state
-        is_new = before is None or mapper is not self._mapper
+        before, read = self._law, law.reference.shapes.keys()
+        is_new = mapper is not self._mapper
         self._law, self._model, self._mapper = law, model, mapper
         fields = ('q', 'v', 'a', 'pose', 'wrench')
-        state.q, state.v, state.a, state.at_pose, state.at_wrench = (
+        self.at_q, self.at_v, self.at_a, self.at_pose, self.at_wrench = (
             law.reference.places.get(name, -1) for name in fields
         )
-        state.numbers, state.model_q = numbers, model.q
-        state.configuration = model.q.copy()
-        state.q_places, state.v_places = (
+        self.numbers, self.model_q = numbers, model.q
+        self.configuration = model.q.copy()
+        self.q_places, self.v_places = (
             places.astype(np.int64) for places in (model.q_places, model.v_places)
         )
         self._links = list(model.robot.tree.frames)
-        state.root, state.link = self._links.index(model.robot.description.root), -1
+        self.root, self.link = self._links.index(model.robot.description.root), -1
         if poses is not None:
             found = np.zeros((len(self._links), 4, 4))
-            arrays = state.configuration, found
-            state.poses, state.arguments = found, AddressTable(arrays)
-            state.find_poses = poses.table_call or PythonFunction(
+            arrays = self.configuration, found
+            self.poses, self.arguments = found, AddressTable(arrays)
+            self.find_poses = poses.table_call or PythonFunction(
                 'poses of links', partial(poses.run, *arrays), arguments=1
             )
-            state.link = self._links.index(law.options['link']) if 'link' in law.options else -1
+            self.link = self._links.index(law.options['link']) if 'link' in law.options else -1
         if is_new:
-            state.held_q = model.robot.neutral()
-        if is_new or state.link < 0:
-            state.held_pose = np.eye(4)
+            self.held_q = model.robot.neutral()
+        if is_new or self.link < 0:
+            self.held_pose = np.eye(4)
         if before is not None and not is_new and read == before.reference.shapes.keys():
             return False
-        forget_targets(state, BEGUN if is_new else CHANGED)
+        forget_targets(self, BEGUN if is_new else CHANGED)
         return True
 
     def forget(self) -> None:
         """Forget all targets; the next state is held."""
-        forget_targets(self._state, BEGUN)
+        forget_targets(self, BEGUN)
 
     def _refuse(self, reason: str) -> None:
-        self._reason, self._state.is_refused = reason, True
+        self._reason, self.is_refused = reason, True
 
     # --- messages -------------------------------------------------------------------------------
 
@@ -233,7 +222,7 @@ class TaskReference:
         except ScrewDynamicsError as error:
             self._refuse(f'~/target_pose: {error}')
             return
-        self._state.pose, self._state.has_pose = pose, True
+        self.pose, self.has_pose = pose, True
         self._follow()
 
     def receive_wrench(self, message: WrenchStamped) -> None:
@@ -249,12 +238,12 @@ class TaskReference:
             self._refuse(f'~/target_wrench: {error}')
             return
         place = self._links.index(link)
-        self._state.wrench, self._state.frame = wrench, -1 if place == self._state.root else place
+        self.wrench, self.frame = wrench, -1 if place == self.root else place
         self._follow()
 
     def _follow(self) -> None:
-        self._state.is_refused = False
-        self._state.joints.changed[0] = 1
+        self.is_refused = False
+        self.joints.changed[0] = 1
 
     def _model_for(self, field: str) -> RunningModel:
         """Return the model; raises `ArgumentError` if the law does not follow a field now."""
@@ -273,45 +262,41 @@ class TaskReference:
 
     # --- one state ------------------------------------------------------------------------------
 
-    def record(self) -> TaskState:
-        """Return the record of `follow_law_reference`."""
-        self._followed.record()
-        return self._state
-
     def step(self) -> CompiledStep:
         """Return `update` for the compiled loop."""
-        return CompiledStep(follow_law_reference, self.record)
+        return CompiledStep(follow_law_reference, lambda: self)
 
     def update(self) -> None:
         """Write the reference for the current joint state."""
-        if self._law is not None:
-            mapper, now = self._mapper, time.monotonic()
-            write_law_reference(self.record(), mapper.stamp, now, mapper.state.reshape(-1))
+        mapper = self._mapper
+        if mapper is not None:
+            now = time.monotonic()
+            write_law_reference(self, mapper.stamp, now, mapper.state.reshape(-1))
 
     def report(self, status: Status, source: str, is_off: bool) -> None:
         """Report the sources of the reference, and a message that was refused.
 
         `source` is that of the reference of the joints, '' without one.
         """
-        followed = [f'~/target_{name}' for name in self._targets]
+        followed = [f'~/target_{name}' for name in self._followed]
         if source:
             followed.insert(0, source)
-        text = 'follows ' + ', '.join(followed) if followed else HELD[self._state.held]
+        text = 'follows ' + ', '.join(followed) if followed else HELD[self.held]
         status.values['reference'] = 'measured state: torques are off' if is_off else text
         for topic in self._topics:
             topic.report(status)
-        if self._state.is_refused:
+        if self.is_refused:
             status.report(Level.WARN, printable(self._reason))
 
     @property
-    def _targets(self) -> list[str]:
+    def _followed(self) -> list[str]:
         """Return the names of the targets that are followed."""
-        given = {'pose': self._state.has_pose, 'wrench': self._state.wrench.any()}
+        given = {'pose': self.has_pose, 'wrench': self.wrench.any()}
         return [name for name, is_given in given.items() if is_given]
 
 
 @typed
-def forget_targets(t: TaskState, held: int) -> None:
+def forget_targets(t: TaskReference, held: int) -> None:
     """Forget all targets; the next state is held, see `HELD`."""
     t.has_pose = False
     t.is_refused = False
@@ -324,7 +309,7 @@ def forget_targets(t: TaskState, held: int) -> None:
 
 
 @typed
-def write_law_reference(t: TaskState, stamp: int, now: float, measured: Floats) -> None:
+def write_law_reference(t: TaskReference, stamp: int, now: float, measured: Floats) -> None:
     """Write the reference of joints and law at a joint state, see `write_reference`.
 
     When the law begins, earlier messages are forgotten.
@@ -341,10 +326,10 @@ def write_law_reference(t: TaskState, stamp: int, now: float, measured: Floats) 
             t.held = BEGUN
         hold(t, measured)
     hold_given(t)
-    if t.q >= 0:
-        copy_bytes(t.numbers[t.q :], t.held_q, 8 * len(t.held_q))
-    write_rates(t, t.v, 2)
-    write_rates(t, t.a, 3)
+    if t.at_q >= 0:
+        copy_bytes(t.numbers[t.at_q :], t.held_q, 8 * len(t.held_q))
+    write_rates(t, t.at_v, 2)
+    write_rates(t, t.at_a, 3)
     if t.at_pose >= 0:
         copy_bytes(t.numbers[t.at_pose :], t.pose if t.has_pose else t.held_pose, 8 * 16)
     if t.at_wrench >= 0:
@@ -352,7 +337,7 @@ def write_law_reference(t: TaskState, stamp: int, now: float, measured: Floats) 
 
 
 @typed
-def hold(t: TaskState, measured: Floats) -> None:
+def hold(t: TaskReference, measured: Floats) -> None:
     """Hold the measured state."""
     write_configuration(t, measured)
     copy_bytes(t.held_q, t.configuration, 8 * len(t.held_q))
@@ -363,7 +348,7 @@ def hold(t: TaskState, measured: Floats) -> None:
 
 
 @typed
-def hold_given(t: TaskState) -> None:
+def hold_given(t: TaskReference) -> None:
     """Hold joints where their reference is."""
     n = t.joints.joints
     for k in range(n):
@@ -373,7 +358,7 @@ def hold_given(t: TaskState) -> None:
 
 
 @typed
-def write_configuration(t: TaskState, measured: Floats) -> None:
+def write_configuration(t: TaskReference, measured: Floats) -> None:
     """Write the configuration of the robot in a joint state."""
     copy_bytes(t.configuration, t.model_q, 8 * len(t.model_q))
     for k in range(t.joints.joints):
@@ -381,7 +366,7 @@ def write_configuration(t: TaskState, measured: Floats) -> None:
 
 
 @typed
-def write_rates(t: TaskState, place: int, row: int) -> None:
+def write_rates(t: TaskReference, place: int, row: int) -> None:
     """Write velocities or accelerations of the reference, a row of it, if the law reads them."""
     if place >= 0:
         n = t.joints.joints
@@ -390,7 +375,7 @@ def write_rates(t: TaskState, place: int, row: int) -> None:
 
 
 @typed
-def write_wrench(t: TaskState, measured: Floats) -> None:
+def write_wrench(t: TaskReference, measured: Floats) -> None:
     """Write the wrench in the axes of the root: R_root^T R_frame times force and moment."""
     if t.frame < 0:
         copy_bytes(t.numbers[t.at_wrench :], t.wrench, 8 * 6)
@@ -411,7 +396,7 @@ def write_wrench(t: TaskState, measured: Floats) -> None:
 
 
 @compiled_step
-def follow_law_reference(t: TaskState, loop: LoopRecord) -> int:
+def follow_law_reference(t: TaskReference, loop: LoopRecord) -> int:
     """Write the reference, see `TaskReference.update`."""
     write_law_reference(t, loop.mapper.stamp, seconds(time_of(loop, MONOTONIC)), loop.state)
     return TAKEN

@@ -36,7 +36,6 @@ from screw_dynamics_ros.ros.topics.command_topic import CommandTopic
 
 from .reference_controller import (
     ControllerReference,
-    ControllerState,
     forget_controller,
     write_controller,
 )
@@ -44,7 +43,6 @@ from .reference_joints import ReferenceJoints
 from .reference_parameters import TABLE
 from .reference_trajectory import (
     TrajectoryReference,
-    TrajectoryState,
     forget_trajectory,
     write_trajectory,
 )
@@ -55,37 +53,7 @@ SOURCES = (MEASURED, TrajectoryReference.name, ControllerReference.name)
 FROM_MEASUREMENT, FROM_TRAJECTORY, FROM_CONTROLLER = range(3)
 
 
-class FollowedState(Record):
-    """The reference, from joint state to joint state.
-
-    Attributes
-    ----------
-    joints : int
-        n.
-    trajectory : TrajectoryState
-    controller : ControllerState
-    source, paths_begun : int
-        The active source, one of `SOURCES`, and the number of paths that have begun.
-    rows, wanted : (4 n,) arrays
-        The parameter of the kernel, and what it is to be.
-    changed : (1,) array
-        Receives 1 where torques may make a step.
-    forgotten : int
-        How often all that was received has been forgotten.
-    """
-
-    joints: int
-    trajectory: TrajectoryState
-    controller: ControllerState
-    source: int
-    paths_begun: int
-    rows: Floats
-    wanted: Floats
-    changed: Ints
-    forgotten: int
-
-
-class FollowedReference:
+class FollowedReference(Record):
     """Writes the reference into the parameter 'reference' of the kernel at each joint state.
 
     Parameters
@@ -97,7 +65,32 @@ class FollowedReference:
         Returns why references are refused now, '' if they are not.
     afterwards : str
         What happens after the end of a reference.
+
+    Attributes
+    ----------
+    joints : int
+        n.
+    trajectory : TrajectoryReference
+    controller : ControllerReference
+    active, paths_begun : int
+        The active source, one of `SOURCES`, and the number of paths that have begun.
+    rows, wanted : (4 n,) arrays
+        The parameter of the kernel: current and next numbers.
+    changed
+        As given.
+    forgotten : int
+        How often everything received has been forgotten.
     """
+
+    joints: int
+    trajectory: TrajectoryReference
+    controller: ControllerReference
+    active: int
+    paths_begun: int
+    rows: Floats
+    wanted: Floats
+    changed: Ints
+    forgotten: int
 
     def __init__(
         self,
@@ -109,74 +102,67 @@ class FollowedReference:
         self._node = node
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._check(self._parameters.values)
-        self._trajectory = TrajectoryReference(self._parameters, refusal, afterwards)
-        self._controller = ControllerReference(node, self._parameters)
+        self.trajectory = TrajectoryReference(refusal, afterwards)
+        self.controller = ControllerReference(node, self._parameters)
+        self.changed = changed
+        self._apply({})
         self._mapper: JointStateMapper | None = None
-        self._state = FollowedState()
-        self._state.changed = changed
         self._topic = CommandTopic(
             node,
             JointTrajectory,
             '~/reference',
             self.receive,
-            self._trajectory.refuse,
-            lambda: self._trajectory.timeout,
-            lambda: self._trajectory.state.is_followed,
-            lambda: self._state.forgotten,
+            self.trajectory.refuse,
+            lambda: self.trajectory.timeout,
+            lambda: self.trajectory.is_followed,
+            lambda: self.forgotten,
         )
 
     def receive(self, message: JointTrajectory) -> None:
         """Follow a trajectory_msgs/JointTrajectory, or refuse it."""
-        self._trajectory.receive(message)
+        self.trajectory.receive(message)
 
     def bind(self, model: RunningModel, mapper: JointStateMapper, reference: Array) -> None:
         """Adopt a new model, whose kernel reads the vector `reference`, (4 n,)."""
-        joints, state = ReferenceJoints.of(model), self._state
-        self._mapper = mapper
-        state.source, state.joints = FROM_MEASUREMENT, len(joints.names)
-        state.rows, state.wanted = reference, np.zeros_like(reference)
-        self._trajectory.bind(joints, mapper)
-        self._controller.bind(joints)
+        joints, self._mapper = ReferenceJoints.of(model), mapper
+        self.active, self.joints = FROM_MEASUREMENT, len(joints.names)
+        self.rows, self.wanted = reference, np.zeros_like(reference)
+        self.trajectory.bind(joints, mapper)
+        self.controller.bind(joints)
         self.update()
 
     @property
     def source(self) -> str:
         """Name of the active source, `MEASURED` without a reference."""
-        return SOURCES[self._state.source]
+        return SOURCES[self.active]
 
     @property
     def is_followed(self) -> bool:
         """Whether there is, or was, a reference."""
-        is_given = self._trajectory.state.is_given or self._controller.state.is_given
-        return is_given or self.source != MEASURED
+        is_given = self.trajectory.is_given or self.controller.is_given
+        return is_given or self.active != FROM_MEASUREMENT
 
     def forget(self) -> None:
         """Follow nothing that has been received."""
-        forget(self._state)
-
-    def record(self) -> FollowedState:
-        """Return the record of `follow`."""
-        state = self._state
-        state.trajectory, state.controller = self._trajectory.record(), self._controller.record()
-        return state
+        forget(self)
 
     def step(self) -> CompiledStep:
         """Return `update` for the compiled loop."""
-        return CompiledStep(follow, self.record)
+        return CompiledStep(follow, lambda: self)
 
     def update(self) -> None:
         """Write the reference at the stamp of the current joint state."""
         mapper = self._mapper
         assert mapper is not None
-        write_reference(self.record(), mapper.stamp, time.monotonic(), mapper.state.reshape(-1))
+        write_reference(self, mapper.stamp, time.monotonic(), mapper.state.reshape(-1))
 
     def report(self, status: Status) -> None:
         """Report why sources are not used; `source` is active then."""
         if self._mapper is not None:
             self.update()
         self._topic.report(status)
-        self._trajectory.report(status)
-        self._controller.report(status)
+        self.trajectory.report(status)
+        self.controller.report(status)
 
     def _check(self, values: dict[str, Any]) -> None:
         topic = values.get('controller_state_topic')
@@ -189,12 +175,14 @@ class FollowedReference:
                 raise ArgumentError(f'controller_state_topic {topic!r}: {error}') from None
 
     def _apply(self, values: dict[str, Any]) -> None:
+        self.trajectory.timeout = self._parameters['reference_timeout'] or np.inf
+        self.controller.timeout = self._parameters['controller_state_timeout']
         if 'controller_state_topic' in values:
-            self._controller.subscribe()
+            self.controller.subscribe()
 
 
 @typed
-def forget(f: FollowedState) -> None:
+def forget(f: FollowedReference) -> None:
     """Follow nothing that has been received."""
     forget_trajectory(f.trajectory)
     forget_controller(f.controller)
@@ -202,12 +190,12 @@ def forget(f: FollowedState) -> None:
 
 
 @typed
-def write_reference(f: FollowedState, stamp: int, now: float, measured: Floats) -> None:
+def write_reference(f: FollowedReference, stamp: int, now: float, measured: Floats) -> None:
     """Write the reference at a joint state.
 
     Parameters
     ----------
-    f : FollowedState
+    f : FollowedReference
     stamp : int
         Of the joint state [ns].
     now : float
@@ -223,18 +211,18 @@ def write_reference(f: FollowedState, stamp: int, now: float, measured: Floats) 
         source = FROM_TRAJECTORY
     elif write_controller(f.controller, stamp, n, f.wanted):
         source = FROM_CONTROLLER
-    is_other = source != f.source or f.trajectory.paths_begun != f.paths_begun
+    is_other = source != f.active or f.trajectory.paths_begun != f.paths_begun
     for k in range(n):
         is_other = is_other or f.wanted[k] != f.rows[k]
     if is_other:
         f.changed[0] = 1
-    f.source = source
+    f.active = source
     f.paths_begun = f.trajectory.paths_begun
     copy_bytes(f.rows, f.wanted, 8 * 4 * n)
 
 
 @compiled_step
-def follow(f: FollowedState, loop: LoopRecord) -> int:
+def follow(f: FollowedReference, loop: LoopRecord) -> int:
     """Write the reference, see `FollowedReference.update`."""
     write_reference(f, loop.mapper.stamp, seconds(time_of(loop, MONOTONIC)), loop.state)
     return TAKEN

@@ -42,8 +42,14 @@ ABSENT = (
 )
 
 
-class ControllerState(Record):
-    """The latest state of a controller.
+class ControllerReference(Record):
+    """Reference from the latest state of a controller.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    parameters : Parameters
+        With `controller_state_topic`.
 
     Attributes
     ----------
@@ -64,28 +70,13 @@ class ControllerState(Record):
     timeout: float
     rows: Floats
 
-
-class ControllerReference:
-    """Reference from the latest state of a controller.
-
-    Parameters
-    ----------
-    node : rclpy.node.Node
-    parameters : Parameters
-        With `controller_state_topic` and `controller_state_timeout`.
-
-    Attributes
-    ----------
-    state : ControllerState
-    """
-
     name = 'controller state'
 
     def __init__(self, node: Node, parameters: Parameters) -> None:
         self._node, self._parameters = node, parameters
         self._joints: ReferenceJoints | None = None
         self._subscription: Subscription | None = None
-        self.state, self._refused = ControllerState(), ''
+        self._refused = ''
         self.subscribe()
 
     def subscribe(self) -> None:
@@ -93,7 +84,7 @@ class ControllerReference:
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
         self._subscription = None
-        forget_controller(self.state)
+        forget_controller(self)
         topic = self._parameters['controller_state_topic']
         if topic and JointTrajectoryControllerState is not None:
             self._subscription = self._node.create_subscription(
@@ -106,26 +97,21 @@ class ControllerReference:
     def bind(self, joints: ReferenceJoints) -> None:
         """Adopt a new robot."""
         self._joints = joints
-        forget_controller(self.state)
+        forget_controller(self)
 
     def receive(self, message: Any) -> None:
         """Adopt a state of the controller, or refuse it and keep the previous one."""
-        joints, state = self._joints, self.state
+        joints = self._joints
         if joints is None:
             return
         try:
-            reference = read_controller_state(message, joints.names, joints.known)
-            joints.check_reference(CONTROLLER_STATE, reference)
+            rows = read_controller_state(message, joints.names, joints.known)
+            joints.check_reference(CONTROLLER_STATE, rows)
         except ScrewDynamicsError as error:
-            self._refused, state.is_refused = printable(str(error)), True
+            self._refused, self.is_refused = printable(str(error)), True
             return
-        state.is_refused = False
-        state.rows, state.sent, state.is_given = reference.rows, stamp_of(message), True
-
-    def record(self) -> ControllerState:
-        """Return `state` with the current timeout."""
-        self.state.timeout = self._parameters['controller_state_timeout']
-        return self.state
+        self.rows, self.sent = rows, stamp_of(message)
+        self.is_given, self.is_refused = True, False
 
     def report(self, status: Status) -> None:
         """Report why the state of the controller is not used."""
@@ -134,33 +120,33 @@ class ControllerReference:
             return
         if JointTrajectoryControllerState is None:
             status.report(Level.WARN, ABSENT)
-        elif self.state.is_refused:
+        elif self.is_refused:
             status.report(Level.WARN, f'controller state refused: {self._refused}')
-        elif not self.state.is_given:
+        elif not self.is_given:
             status.report(Level.WARN, f'no controller state on {topic} (controller_state_topic)')
-        elif not is_recent(self.state):
+        elif not is_recent(self):
             status.report(
                 Level.WARN,
-                f'the controller state on {topic} is {self.state.age:.3g} s older than the joint '
+                f'the controller state on {topic} is {self.age:.3g} s older than the joint '
                 'states, more than controller_state_timeout: it is not used',
             )
 
 
 @typed
-def forget_controller(state: ControllerState) -> None:
+def forget_controller(state: ControllerReference) -> None:
     """Forget the latest state of the controller."""
     state.is_given = False
     state.is_refused = False
 
 
 @typed
-def is_recent(state: ControllerState) -> bool:
+def is_recent(state: ControllerReference) -> bool:
     """Whether the latest state was recent at its last use."""
     return abs(state.age) <= state.timeout
 
 
 @typed
-def write_controller(state: ControllerState, stamp: int, n: int, rows: Floats) -> bool:
+def write_controller(state: ControllerReference, stamp: int, n: int, rows: Floats) -> bool:
     """Write the reference of the controller at a stamp [ns]; return whether it is known.
 
     `rows` (4 n,) receive it as it is after its age with constant accelerations.

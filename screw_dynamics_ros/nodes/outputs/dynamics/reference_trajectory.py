@@ -27,18 +27,28 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.messages.reference import REFERENCE, Reference, read_reference
+from screw_dynamics_ros.ros.messages.reference import REFERENCE, read_reference
 from screw_dynamics_ros.ros.messages.trajectories import read_trajectory, stamp_of
 from screw_dynamics_ros.ros.names import printable
-from screw_dynamics_ros.ros.parameters import Parameters
 
 from .reference_joints import ReferenceJoints
 
 MAX_POINTS = 2000  # of a message, which take up to 20 ms
 
 
-class TrajectoryState(Record):
-    """What `TrajectoryReference` follows, from joint state to joint state.
+class TrajectoryReference(Record):
+    """Reference from the messages on `~/reference`.
+
+    A message with one point is followed immediately, until the next message or its timeout. A
+    message with several points is a trajectory: it is followed from its stamp on, at the stamps of
+    the joint states, and its last point until a timeout after its end.
+
+    Parameters
+    ----------
+    refusal : callable
+        Returns why references are refused now, '' if they are not.
+    afterwards : str
+        What happens after the end of a reference.
 
     Attributes
     ----------
@@ -71,50 +81,19 @@ class TrajectoryState(Record):
     stamp: int
     is_followed: bool
 
-    def __init__(self) -> None:
-        self.paths, self.timeout = PathSequence(), np.inf
-
-
-class TrajectoryReference:
-    """Reference from the messages on `~/reference`.
-
-    A message with one point is followed immediately, until the next message or its timeout. A
-    message with several points is a trajectory: it is followed from its stamp on, at the stamps of
-    the joint states, and its last point until a timeout after its end.
-
-    Parameters
-    ----------
-    parameters : Parameters
-        With `reference_timeout`.
-    refusal : callable
-        Returns why references are refused now, '' if they are not.
-    afterwards : str
-        What happens after the end of a reference.
-
-    Attributes
-    ----------
-    state : TrajectoryState
-    """
-
     name = 'reference'
 
     def __init__(
         self,
-        parameters: Parameters,
         refusal: Callable[[], str] = lambda: '',
         afterwards: str = 'feedforward follows the measured state',
     ) -> None:
-        self._parameters, self._refusal, self._afterwards = parameters, refusal, afterwards
+        self._refusal, self._afterwards = refusal, afterwards
         self._joints: ReferenceJoints | None = None
         self._mapper: JointStateMapper | None = None
         self._accepted = JointTrajectory(), -np.inf  # message and arrival time
-        self.state, self._refused = TrajectoryState(), ''
+        self.paths, self.timeout, self._refused = PathSequence(), np.inf, ''
         path_functions()  # compiled now, not while joint states wait for the first path
-
-    @property
-    def timeout(self) -> float:
-        """Timeout of references [s]."""
-        return self._parameters['reference_timeout'] or np.inf
 
     def receive(self, message: JointTrajectory) -> None:
         """Follow a message, or refuse it and keep the previous reference."""
@@ -133,52 +112,51 @@ class TrajectoryReference:
             except ScrewDynamicsError as error:
                 self.refuse(printable(str(error)))
                 return
-        self._accepted, self.state.is_given = (message, arrival), True
+        self._accepted, self.is_given = (message, arrival), True
 
     def bind(self, joints: ReferenceJoints, mapper: JointStateMapper) -> None:
         """Adopt a new robot; a reference for the previous one is followed if it fits."""
         before, self._joints, self._mapper = self._joints, joints, mapper
         self.refuse('')
-        self.state.is_late = False
-        if not self.state.is_given:
+        self.is_late = False
+        if not self.is_given:
             return
         message, arrival = self._accepted
         if len(message.points) == 1 and time.monotonic() - arrival > self.timeout:
-            forget_trajectory(self.state)
-            self.state.is_late = True
+            forget_trajectory(self)
+            self.is_late = True
             return
         try:
             made = self._made(message, arrival)
         except ScrewDynamicsError as error:
-            forget_trajectory(self.state)
+            forget_trajectory(self)
             self.refuse(printable(str(error)) if before is None else '')
             return
         if before is None or before.names != joints.names:
-            forget_trajectory(self.state)
-            self.state.is_given = True
+            forget_trajectory(self)
+            self.is_given = True
             self._follow(made, arrival)
 
     def refuse(self, reason: str) -> None:
         """Report why the last message is refused, '' if it is not."""
-        self._refused, self.state.is_refused = reason, bool(reason)
+        self._refused, self.is_refused = reason, bool(reason)
 
-    def _made(self, message: JointTrajectory, arrival: float) -> Reference | TimedPath:
+    def _made(self, message: JointTrajectory, arrival: float) -> Array | TimedPath:
         """Return a message as a point or a path; raises `ScrewDynamicsError`."""
         return self._path(message, arrival) if len(message.points) > 1 else self._single(message)
 
-    def _follow(self, made: Reference | TimedPath, arrival: float) -> None:
+    def _follow(self, made: Array | TimedPath, arrival: float) -> None:
         """Follow a point immediately, a path from its start."""
-        state = self.state
-        state.is_late = False
+        self.is_late = False
         if isinstance(made, TimedPath):
             assert self._mapper is not None
-            state.stamp = self._mapper.stamp
-            state.paths.add(made)
+            self.stamp = self._mapper.stamp
+            self.paths.add(made)
         else:
-            state.point, state.arrival, state.has_point = made.rows, arrival, True
-            state.paths.clear()
+            self.point, self.arrival, self.has_point = made, arrival, True
+            clear(self.paths)
 
-    def _single(self, message: JointTrajectory) -> Reference:
+    def _single(self, message: JointTrajectory) -> Array:
         """Return the reference of a message with one point."""
         assert self._joints is not None
         point = read_reference(message, self._joints.names, self._joints.known)
@@ -222,29 +200,26 @@ class TrajectoryReference:
         )
         return known[0] + round((moment - known[1]) * NANOSECONDS)
 
-    def record(self) -> TrajectoryState:
-        """Return `state` with the current timeout."""
-        self.state.timeout = self.timeout
-        return self.state
-
     def report(self, status: Status) -> None:
         """Report refused and outdated references, and the progress of a trajectory."""
-        if self.state.is_refused:
+        if self.is_refused:
             status.report(Level.WARN, f'reference refused: {self._refused}')
-        if self.state.is_late:
+        if self.is_late:
             status.report(
                 Level.WARN,
                 f'the reference is older than reference_timeout: {self._afterwards}',
             )
-        paths = self.state.paths
-        for path, text in ((paths.current, 'followed'), (paths.waiting, 'waits')):
+        for path, text in (
+            (self.paths.current, 'followed'),
+            (self.paths.waiting, 'waits'),
+        ):
             if path is not None:
-                elapsed = (self.state.stamp - path.start) / NANOSECONDS
+                elapsed = (self.stamp - path.start) / NANOSECONDS
                 status.values[f'trajectory {text}'] = f'{elapsed:.2f} s of {path.path.end:g} s'
 
 
 @typed
-def forget_trajectory(t: TrajectoryState) -> None:
+def forget_trajectory(t: TrajectoryReference) -> None:
     """Follow nothing that has been received."""
     clear(t.paths)
     t.is_given = False
@@ -255,13 +230,13 @@ def forget_trajectory(t: TrajectoryState) -> None:
 
 @typed
 def write_trajectory(
-    t: TrajectoryState, stamp: int, now: float, measured: Floats, n: int, rows: Floats
+    t: TrajectoryReference, stamp: int, now: float, measured: Floats, n: int, rows: Floats
 ) -> bool:
     """Write the reference at a joint state into rows of zeros, (4 n,); return whether there is one.
 
     Parameters
     ----------
-    t : TrajectoryState
+    t : TrajectoryReference
     stamp : int
         Of the joint state [ns].
     now : float
@@ -285,7 +260,7 @@ def write_trajectory(
 
 
 @typed
-def write_point(t: TrajectoryState, now: float, n: int, rows: Floats) -> bool:
+def write_point(t: TrajectoryReference, now: float, n: int, rows: Floats) -> bool:
     """Write the latest point, unless it has timed out."""
     t.has_point = now - t.arrival <= t.timeout
     t.is_late = not t.has_point
@@ -295,7 +270,7 @@ def write_point(t: TrajectoryState, now: float, n: int, rows: Floats) -> bool:
 
 
 @typed
-def write_path(t: TrajectoryState, n: int, rows: Floats) -> bool:
+def write_path(t: TrajectoryReference, n: int, rows: Floats) -> bool:
     """Write the current path at the current stamp, up to the timeout after its end."""
     paths = t.paths
     if not paths.follows:

@@ -26,7 +26,6 @@ from screw_dynamics_ros.nodes.outputs.dynamics.reference_controller import (
 from screw_dynamics_ros.nodes.outputs.dynamics.reference_joints import ReferenceJoints
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.cdr import packed
-from screw_dynamics_ros.ros.messages.reference import Reference
 from screw_dynamics_ros.ros.status import Level, Status
 
 S = 10**9
@@ -41,7 +40,7 @@ class Subscribed:
     """A reference, and the subscriptions of its node."""
 
     def __init__(self, topic=TOPIC):
-        self.parameters = {'controller_state_topic': topic, 'controller_state_timeout': 0.1}
+        self.parameters = {'controller_state_topic': topic}
         self.subscriptions = []
         node = SimpleNamespace(
             create_subscription=self._create, destroy_subscription=self.subscriptions.remove
@@ -63,7 +62,8 @@ class Subscribed:
     def at(self, stamp):
         """Return the rows of the reference at a stamp, None if there is none."""
         rows = np.zeros(4 * len(JOINTS))
-        is_known = write_controller(self.reference.record(), stamp, len(JOINTS), rows)
+        self.reference.timeout = 0.1
+        is_known = write_controller(self.reference, stamp, len(JOINTS), rows)
         return rows.reshape(4, -1) if is_known else None
 
     @property
@@ -174,7 +174,7 @@ def test_references_name_joints_with_motors():
         ('knee', (0.0, 0.0, 1.1e6), "accelerations of joint 'knee'"),
     ):
         given = np.array([each == name for each in JOINTS])
-        reference = Reference(given, *(value * given for value in row))
+        reference = np.outer([1.0, *row], given)
         with pytest.raises(ArgumentError, match=text):
             OF_ROBOT.check_reference('x', reference)
 
