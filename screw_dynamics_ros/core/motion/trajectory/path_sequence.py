@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 
 from .joint_path import JointPath, write_piece, write_state
@@ -78,11 +77,17 @@ class PathSequence(Record):
 
     >>> arm, measured = PathSequence(), (np.zeros(1), np.zeros(1))
     >>> arm.add(TimedPath([0], JointPath([0.0, 2.0], [[0.0], [1.0]]), start=0))
-    >>> arm.advance(10**9, *measured), arm.state(10**9)[1]
-    (True, array([0.5]))
+    >>> begin_waiting(arm, 10**9, *measured)
+    True
+    >>> write_motion_at(arm, 10**9)
+    >>> arm.motion
+    array([0.5, 0.5, 0. ])
     >>> arm.add(TimedPath([0], JointPath([1.0], [[0.0]]), start=10**9))
-    >>> arm.advance(15 * 10**8, *measured), arm.state(15 * 10**8)[1]
-    (True, array([0.25]))
+    >>> begin_waiting(arm, 15 * 10**8, *measured)
+    True
+    >>> write_motion_at(arm, 15 * 10**8)
+    >>> arm.motion
+    array([ 0.25, -0.5 ,  0.  ])
     """
 
     paths: tuple[TimedPath, ...]
@@ -109,27 +114,6 @@ class PathSequence(Record):
         self.motion = np.zeros(3 * max(len(each.joints) for each in (*before, path)))
         self.paths, self.begun = (*before, path), len(before)
 
-    def clear(self) -> None:
-        """Follow nothing any more."""
-        clear(self)
-
-    def advance(self, stamp: int, q: Array, v: Array) -> bool:
-        """Begin with the waiting path if it has started at a stamp [ns]; return whether it has.
-
-        `q` and `v` are the measured positions and velocities (n,) then.
-        """
-        return begin_waiting(self, stamp, q, v)
-
-    def state(self, stamp: int) -> tuple[NDArray[np.int64], Array, Array, Array] | None:
-        """Return joints, positions, velocities and accelerations at a stamp [ns]; None if none.
-
-        To be called after `advance` with the same stamp.
-        """
-        current = self.current
-        if current is None:
-            return None
-        return current.joints, *current.path.state((stamp - current.start) / NANOSECONDS)
-
 
 @typed
 def clear(sequence: PathSequence) -> None:
@@ -140,7 +124,10 @@ def clear(sequence: PathSequence) -> None:
 
 @typed
 def begin_waiting(sequence: PathSequence, stamp: int, q: Floats, v: Floats) -> bool:
-    """Return the result of `PathSequence.advance`."""
+    """Begin with the waiting path if it has started at a stamp [ns]; return whether it has.
+
+    `q` and `v` are the measured positions and velocities (n,) then.
+    """
     if sequence.begun == len(sequence.paths) or stamp < sequence.paths[sequence.begun].start:
         return False
     path = sequence.paths[sequence.begun]

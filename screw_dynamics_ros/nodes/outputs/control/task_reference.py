@@ -95,8 +95,8 @@ class TaskReference(Record):
         Indices in `numbers`, -1 for fields that the law does not read.
     numbers : array
         The input of the kernel.
-    model_q, configuration : (nq,) arrays
-        Of the model, and that of the joint state.
+    q : (nq,) array
+        Configuration of the model.
     q_places, v_places : (n,) arrays of int
     poses : (16 n_links,) array
         Of all links, from the function `find_poses` of `arguments`.
@@ -122,8 +122,7 @@ class TaskReference(Record):
     at_pose: int
     at_wrench: int
     numbers: Floats
-    model_q: Floats
-    configuration: Floats
+    q: Floats
     q_places: Ints
     v_places: Ints
     poses: Floats
@@ -139,7 +138,7 @@ class TaskReference(Record):
         refusal: Callable[[], str],
     ) -> None:
         self.law, self.joints, self.frame = law, joints, -1
-        self.pose, self.wrench = np.zeros(16), np.zeros(6)
+        self.pose, self.held_pose, self.wrench = np.eye(4), np.eye(4), np.zeros(6)
         self._host, self._refusal, self._reason = host, refusal, ''
         self._law: RobotLaw | None = None
         self._mapper: JointStateMapper | None = None
@@ -178,8 +177,7 @@ class TaskReference(Record):
         self.at_q, self.at_v, self.at_a, self.at_pose, self.at_wrench = (
             law.reference.places.get(name, -1) for name in fields
         )
-        self.numbers, self.model_q = numbers, model.q
-        self.configuration = model.q.copy()
+        self.numbers, self.q = numbers, model.q
         self.q_places, self.v_places = (
             places.astype(np.int64) for places in (model.q_places, model.v_places)
         )
@@ -187,7 +185,7 @@ class TaskReference(Record):
         self.root, self.link = self._links.index(model.robot.description.root), -1
         if poses is not None:
             found = np.zeros((len(self._links), 4, 4))
-            arrays = self.configuration, found
+            arrays = model.q, found
             self.poses, self.arguments = found, AddressTable(arrays)
             self.find_poses = poses.table_call or PythonFunction(
                 'poses of links', partial(poses.run, *arrays), arguments=1
@@ -195,8 +193,6 @@ class TaskReference(Record):
             self.link = self._links.index(law.options['link']) if 'link' in law.options else -1
         if is_new:
             self.held_q = model.robot.neutral()
-        if is_new or self.link < 0:
-            self.held_pose = np.eye(4)
         if before is not None and not is_new and read == before.reference.shapes.keys():
             return False
         forget_targets(self, BEGUN if is_new else CHANGED)
@@ -321,11 +317,17 @@ def write_law_reference(t: TaskReference, stamp: int, now: float, measured: Floa
         t.joints.changed[0] = 1
         t.law.phase = WAITING
     reference.write_reference(t.joints, stamp, now, measured)
+    n = t.joints.joints
+    for k in range(n):
+        t.q[t.q_places[k]] = measured[k]
+    if phase != RUNNING:
+        t.held = BEGUN
     if phase != RUNNING or not t.is_held:
-        if phase != RUNNING:
-            t.held = BEGUN
-        hold(t, measured)
-    hold_given(t)
+        hold(t)
+    for k in range(n):
+        if t.joints.rows[k] != 0.0:
+            t.held_q[t.q_places[k]] = t.joints.rows[n + k]
+            t.held = ENDED
     if t.at_q >= 0:
         copy_bytes(t.numbers[t.at_q :], t.held_q, 8 * len(t.held_q))
     write_rates(t, t.at_v, 2)
@@ -333,36 +335,17 @@ def write_law_reference(t: TaskReference, stamp: int, now: float, measured: Floa
     if t.at_pose >= 0:
         copy_bytes(t.numbers[t.at_pose :], t.pose if t.has_pose else t.held_pose, 8 * 16)
     if t.at_wrench >= 0:
-        write_wrench(t, measured)
+        write_wrench(t)
 
 
 @typed
-def hold(t: TaskReference, measured: Floats) -> None:
+def hold(t: TaskReference) -> None:
     """Hold the measured state."""
-    write_configuration(t, measured)
-    copy_bytes(t.held_q, t.configuration, 8 * len(t.held_q))
+    copy_bytes(t.held_q, t.q, 8 * len(t.q))
     if t.link >= 0:
         kernel(t.find_poses, t.arguments)
         copy_bytes(t.held_pose, t.poses[16 * t.link :], 8 * 16)
     t.is_held = True
-
-
-@typed
-def hold_given(t: TaskReference) -> None:
-    """Hold joints where their reference is."""
-    n = t.joints.joints
-    for k in range(n):
-        if t.joints.rows[k] != 0.0:
-            t.held_q[t.q_places[k]] = t.joints.rows[n + k]
-            t.held = ENDED
-
-
-@typed
-def write_configuration(t: TaskReference, measured: Floats) -> None:
-    """Write the configuration of the robot in a joint state."""
-    copy_bytes(t.configuration, t.model_q, 8 * len(t.model_q))
-    for k in range(t.joints.joints):
-        t.configuration[t.q_places[k]] = measured[k]
 
 
 @typed
@@ -375,12 +358,11 @@ def write_rates(t: TaskReference, place: int, row: int) -> None:
 
 
 @typed
-def write_wrench(t: TaskReference, measured: Floats) -> None:
+def write_wrench(t: TaskReference) -> None:
     """Write the wrench in the axes of the root: R_root^T R_frame times force and moment."""
     if t.frame < 0:
         copy_bytes(t.numbers[t.at_wrench :], t.wrench, 8 * 6)
         return
-    write_configuration(t, measured)
     kernel(t.find_poses, t.arguments)
     root = t.poses[16 * t.root :]
     frame = t.poses[16 * t.frame :]

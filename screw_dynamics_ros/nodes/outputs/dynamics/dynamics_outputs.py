@@ -174,11 +174,7 @@ class Dynamics:
     def stages(self) -> list[Stage]:
         """Return the stages for each joint state: the reference first, the command last."""
         return [
-            Stage(
-                prepare=self.reference.update,
-                is_needed=lambda: self.reference.is_followed,
-                compiled_prepare=self.reference.step(),
-            ),
+            Stage(prepare=self.reference.update, compiled_prepare=self.reference.step()),
             Stage(
                 consume=self.commands.consume,
                 is_needed=lambda: self.commands.is_listened,

@@ -32,6 +32,7 @@ from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics.command_topic import CommandTopic
 
 from .reference_controller import (
@@ -136,12 +137,6 @@ class FollowedReference(Record):
         """Name of the active source, `MEASURED` without a reference."""
         return SOURCES[self.active]
 
-    @property
-    def is_followed(self) -> bool:
-        """Whether there is, or was, a reference."""
-        is_given = self.trajectory.is_given or self.controller.is_given
-        return is_given or self.active != FROM_MEASUREMENT
-
     def forget(self) -> None:
         """Follow nothing that has been received."""
         forget(self)
@@ -158,11 +153,12 @@ class FollowedReference(Record):
 
     def report(self, status: Status) -> None:
         """Report why sources are not used; `source` is active then."""
-        if self._mapper is not None:
-            self.update()
         self._topic.report(status)
-        self.trajectory.report(status)
-        self.controller.report(status)
+        with STATE_LOCK:
+            if self._mapper is not None:
+                self.update()
+            self.trajectory.report(status)
+            self.controller.report(status)
 
     def _check(self, values: dict[str, Any]) -> None:
         topic = values.get('controller_state_topic')
