@@ -18,7 +18,7 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import ArgumentError
-from screw_dynamics_ros.nodes.outputs.dynamics import reference_trajectory
+from screw_dynamics_ros.nodes.outputs.dynamics import reference, reference_trajectory
 from screw_dynamics_ros.nodes.outputs.dynamics.reference_joints import ReferenceJoints
 from screw_dynamics_ros.nodes.outputs.dynamics.reference_trajectory import (
     TrajectoryReference,
@@ -27,6 +27,7 @@ from screw_dynamics_ros.nodes.outputs.dynamics.reference_trajectory import (
 from screw_dynamics_ros.ros.diagnostics import Level
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.trajectories import set_duration
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
 
@@ -126,6 +127,14 @@ def test_progress_of_both_trajectories_is_reported(run):
     values = run.status.values
     assert values['trajectory followed'] == '1.25 s of 2 s'
     assert values['trajectory waits'] == '-0.50 s of 2 s'
+
+
+def test_reports_evaluate_the_reference_between_two_joint_states(run, monkeypatch):
+    """Not while the compiled loop does."""
+    held = []
+    monkeypatch.setattr(reference, 'write_reference', lambda *_: held.append(STATE_LOCK._depth))
+    assert run.status.level == Level.OK
+    assert held == [1]
 
 
 def test_after_its_end_the_last_point_is_held_then_the_measured_state_counts(run):

@@ -55,6 +55,8 @@ class JointPath(Record):
         Coefficients of 1, t, t^2, ... in each interval, (N - 1, 2 m, n).
     size, orders : int
         n and m.
+    start, end : float
+        Times of the first and the last point [s].
 
     Raises
     ------
@@ -77,6 +79,8 @@ class JointPath(Record):
     pieces: Floats
     size: int
     orders: int
+    start: float
+    end: float
 
     def __init__(
         self,
@@ -104,19 +108,9 @@ class JointPath(Record):
             raise ArgumentError('the times of a path must increase')
         self._rows = np.stack(rows)
         self.orders, _, self.size = self._rows.shape
-        self.times, self.points = t, self._rows
+        self.times, self.points, self.start, self.end = t, self._rows, t[0], t[-1]
         self.pieces = np.zeros(2 * self.orders * (len(t) - 1) * self.size)
         path_functions()[0](self)
-
-    @property
-    def start(self) -> float:
-        """Time of the first point [s]."""
-        return float(self.times[0])
-
-    @property
-    def end(self) -> float:
-        """Time of the last point [s]."""
-        return float(self.times[-1])
 
     def of(self, joints: Sequence[int]) -> JointPath:
         """Return the path of some of the joints, by their places among the n."""

@@ -44,7 +44,7 @@ from ..dynamics.reference_trajectory import TrajectoryReference
 from . import law_step as step
 from . import parameters as own
 from .law_process import LawProcess, LawVersion
-from .task_reference import WHERE_ENDED, TaskReference
+from .task_reference import WHERE_ENDED, TaskReference, follow_law_reference
 
 #: What sources of the reference are called in reports.
 SOURCES = {MEASURED: '', TrajectoryReference.name: '~/reference'}
@@ -154,7 +154,10 @@ class Controller:
                 prepare=self._advance,
                 compiled_prepare=CompiledStep(step.advance_in_loop, self._record),
             ),
-            Stage(prepare=self._targets.update, compiled_prepare=self._targets.step()),
+            Stage(
+                prepare=self._targets.update,
+                compiled_prepare=CompiledStep(follow_law_reference, lambda: self._targets),
+            ),
             Stage(
                 consume=lambda mapper, sent: step.check_torques(self._state),
                 compiled_consume=CompiledStep(step.check_in_loop, lambda: self._state),

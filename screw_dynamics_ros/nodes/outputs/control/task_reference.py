@@ -24,16 +24,9 @@ from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
 from screw_dynamics_ros.core.law import RobotLaw
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.measured_body import measurement, vector
-from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.services.payload_services import link_of
-from screw_dynamics_ros.ros.data_path.loop import (
-    MONOTONIC,
-    compiled_step,
-    kernel,
-    seconds,
-    time_of,
-)
+from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, kernel, seconds, time_of
 from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -257,10 +250,6 @@ class TaskReference(Record):
         return str(self._host.parameters['frame_prefix'])
 
     # --- one state ------------------------------------------------------------------------------
-
-    def step(self) -> CompiledStep:
-        """Return `update` for the compiled loop."""
-        return CompiledStep(follow_law_reference, lambda: self)
 
     def update(self) -> None:
         """Write the reference for the current joint state."""

@@ -27,7 +27,7 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan, Stage
+from screw_dynamics_ros.nodes.hosting.output_group import Adopted, CompiledStep, Plan, Stage
 from screw_dynamics_ros.nodes.model import torque_terms
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
@@ -47,7 +47,7 @@ from ..quantity_messages import message_of
 from . import constraint_wrenches
 from .commands import Commands
 from .constraint_wrenches import ConstraintWrenches
-from .reference import FollowedReference
+from .reference import FollowedReference, follow
 
 TABLE = (
     Specification(
@@ -174,7 +174,10 @@ class Dynamics:
     def stages(self) -> list[Stage]:
         """Return the stages for each joint state: the reference first, the command last."""
         return [
-            Stage(prepare=self.reference.update, compiled_prepare=self.reference.step()),
+            Stage(
+                prepare=self.reference.update,
+                compiled_prepare=CompiledStep(follow, lambda: self.reference),
+            ),
             Stage(
                 consume=self.commands.consume,
                 is_needed=lambda: self.commands.is_listened,

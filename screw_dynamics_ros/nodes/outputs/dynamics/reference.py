@@ -25,7 +25,6 @@ from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, seconds, time_of
 from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
@@ -140,10 +139,6 @@ class FollowedReference(Record):
     def forget(self) -> None:
         """Follow nothing that has been received."""
         forget(self)
-
-    def step(self) -> CompiledStep:
-        """Return `update` for the compiled loop."""
-        return CompiledStep(follow, lambda: self)
 
     def update(self) -> None:
         """Write the reference at the stamp of the current joint state."""

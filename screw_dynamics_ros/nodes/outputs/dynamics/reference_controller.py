@@ -18,10 +18,7 @@ from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.messages.reference import (
-    CONTROLLER_STATE,
-    read_controller_state,
-)
+from screw_dynamics_ros.ros.messages.reference import CONTROLLER_STATE, read_controller_state
 from screw_dynamics_ros.ros.messages.trajectories import stamp_of
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.parameters import Parameters

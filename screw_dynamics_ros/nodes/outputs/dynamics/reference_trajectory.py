@@ -209,10 +209,7 @@ class TrajectoryReference(Record):
                 Level.WARN,
                 f'the reference is older than reference_timeout: {self._afterwards}',
             )
-        for path, text in (
-            (self.paths.current, 'followed'),
-            (self.paths.waiting, 'waits'),
-        ):
+        for path, text in ((self.paths.current, 'followed'), (self.paths.waiting, 'waits')):
             if path is not None:
                 elapsed = (self.stamp - path.start) / NANOSECONDS
                 status.values[f'trajectory {text}'] = f'{elapsed:.2f} s of {path.path.end:g} s'
