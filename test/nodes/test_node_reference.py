@@ -18,12 +18,16 @@ from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import ArgumentError
-from screw_dynamics_ros.nodes.outputs.dynamics import reference_trajectory
+from screw_dynamics_ros.nodes.outputs.dynamics import reference, reference_trajectory
 from screw_dynamics_ros.nodes.outputs.dynamics.reference_joints import ReferenceJoints
-from screw_dynamics_ros.nodes.outputs.dynamics.reference_trajectory import TrajectoryReference
+from screw_dynamics_ros.nodes.outputs.dynamics.reference_trajectory import (
+    TrajectoryReference,
+    write_trajectory,
+)
 from screw_dynamics_ros.ros.diagnostics import Level
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.trajectories import set_duration
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
 
@@ -125,6 +129,14 @@ def test_progress_of_both_trajectories_is_reported(run):
     assert values['trajectory waits'] == '-0.50 s of 2 s'
 
 
+def test_reports_evaluate_the_reference_between_two_joint_states(run, monkeypatch):
+    """Not while the compiled loop does."""
+    held = []
+    monkeypatch.setattr(reference, 'write_reference', lambda *_: held.append(STATE_LOCK._depth))
+    assert run.status.level == Level.OK
+    assert held == [1]
+
+
 def test_after_its_end_the_last_point_is_held_then_the_measured_state_counts(run):
     run.send(trajectory(TIMES, POINTS, RATES + 0.1, stamp=run.stamp(0.002)))
     run.state(0.01)
@@ -224,7 +236,8 @@ class References(RuleBasedStateMachine):
         SourceClock.now = lambda: self.time
         joints = ReferenceJoints(JOINTS, JOINTS, JOINTS, dict.fromkeys(JOINTS, (-3.0, 3.0, 9.0)))
         self.mapper = JointStateMapper(JOINTS, clock=lambda: round(self.time * 1e9))
-        self.source = TrajectoryReference({'reference_timeout': 0.5})
+        self.source = TrajectoryReference()
+        self.source.timeout = 0.5
         self.source.bind(joints, self.mapper)
         self.path, self.waiting, self.point = None, None, None
 
@@ -236,7 +249,7 @@ class References(RuleBasedStateMachine):
     def send_path(self, q, delay):
         start = round((self.time + delay) * 1e9)
         self.source.receive(trajectory([0.0, 1.0], [[q, q], [-q, 0.0]], stamp=start))
-        assert not self.source._refused
+        assert not self.source.is_refused
         self.waiting = start / 1e9, q
 
     @rule(q=st.floats(-2, 2))
@@ -247,14 +260,15 @@ class References(RuleBasedStateMachine):
     @rule(bad=st.sampled_from([[[9, 9], [0, 0]], [[float('nan'), 0], [0, 0]], [[0], [0]], []]))
     def send_bad(self, bad):
         self.source.receive(trajectory([0.0, 1.0], bad))
-        assert self.source._refused
+        assert self.source.is_refused
 
     @rule()
     def ask(self):
         stamp = round(self.time * 1e9)
         if self.waiting is not None and stamp / 1e9 >= self.waiting[0] - 1e-9:
             self.path, self.waiting, self.point = self.waiting, None, None
-        found = self.source.at(stamp, np.zeros(2), np.zeros(2))
+        found, measured = np.zeros(8), np.zeros(6)
+        is_given = write_trajectory(self.source, stamp, self.time, measured, 2, found)
         expected = None
         if self.point is not None and self.time - self.point[0] <= 0.5:
             expected = self.point[1]
@@ -266,9 +280,9 @@ class References(RuleBasedStateMachine):
             if elapsed <= 1.5:
                 expected = q * (1.0 - 2.0 * min(max(elapsed, 0.0), 1.0))
         if expected is None:
-            assert found is None
+            assert not is_given
         else:
-            np.testing.assert_allclose(found.q[0], expected, atol=1e-5)
+            np.testing.assert_allclose(found[2], expected, atol=1e-5)
 
 
 class SourceClock:
@@ -307,7 +321,7 @@ def controller_state(names=JOINTS, q=(0.5, -0.5), v=(0.2, 0.1), a=(1.0, 0.0), st
 def following(run):
     parameter = Parameter('controller_state_topic', value='/arm/controller_state')
     assert run.bench.node.set_parameters_atomically([parameter]).successful
-    run.tell = run.bench.part.reference._controller.receive
+    run.tell = run.bench.part.reference.controller.receive
     return run
 
 

@@ -136,7 +136,9 @@ class LoopTables:
         loop.message.buffer = np.frombuffer(data, np.uint8)
         loop.info[SOURCE_TIME] = info.get('source_timestamp', 0)
         loop.info[SEQUENCE_NUMBER] = info.get('publication_sequence_number') or 0
-        loop.info[ID_WORD : ID_WORD + 2] = np.frombuffer(info.get('publisher', NO_PUBLISHER), np.int64)
+        loop.info[ID_WORD : ID_WORD + 2] = np.frombuffer(
+            info.get('publisher', NO_PUBLISHER), np.int64
+        )
         return self.functions.receive(loop, arrival) == RECEIVED
 
     def release(self) -> None:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,35 +24,11 @@ MAX_ACCELERATION = 1e6  # rad/s^2, m/s^2
 REFERENCE, CONTROLLER_STATE = 'the reference', 'the controller state'
 
 
-@dataclass(frozen=True, eq=False)
-class Reference:
-    """Positions, velocities and accelerations of some joints.
+def read_reference(message: Any, joints: Sequence[str], known: Collection[str] = ()) -> Array:
+    """Return the first point of a trajectory_msgs/JointTrajectory for `joints`, (4, n).
 
-    Attributes
-    ----------
-    given : (n,) array of bool
-        Joints with a reference.
-    q, v, a : (n,) arrays
-        Zero for the other joints [rad, rad/s, rad/s^2; m, m/s, m/s^2].
-    """
-
-    given: NDArray[np.bool_]
-    q: Array
-    v: Array
-    a: Array
-
-    def later(self, dt: float) -> Reference:
-        """Return the reference extrapolated by a time [s] with constant accelerations."""
-        return Reference(
-            self.given,
-            self.q + self.v * dt + self.a * (0.5 * dt * dt),
-            self.v + self.a * dt,
-            self.a,
-        )
-
-
-def read_reference(message: Any, joints: Sequence[str], known: Collection[str] = ()) -> Reference:
-    """Return the first point of a trajectory_msgs/JointTrajectory for `joints`.
+    Rows: 1 for joints with a reference, 0 for others; positions, velocities and accelerations
+    [rad, rad/s, rad/s^2; m, m/s, m/s^2].
 
     Velocities and accelerations may be empty, which means zero; names in `known` (mimic joints) are
     ignored.
@@ -71,8 +46,8 @@ def read_reference(message: Any, joints: Sequence[str], known: Collection[str] =
 
 def read_controller_state(
     message: Any, joints: Sequence[str], known: Collection[str] = ()
-) -> Reference:
-    """Return the reference of a control_msgs/JointTrajectoryControllerState.
+) -> Array:
+    """Return the reference of a control_msgs/JointTrajectoryControllerState, (4, n).
 
     This is its field `reference`, or `desired` in versions without the former or that do not fill
     it. Controllers write NaN for missing velocities and accelerations.
@@ -101,8 +76,8 @@ def read_point(
     joints: Sequence[str],
     known: Collection[str],
     replaced: Mapping[str, Any] | None = None,
-) -> Reference:
-    """Return a trajectory_msgs/JointTrajectoryPoint for `joints`.
+) -> Array:
+    """Return a trajectory_msgs/JointTrajectoryPoint for `joints`, (4, n).
 
     `what` describes the message in errors; `replaced` has values that override those of some
     fields.
@@ -112,21 +87,17 @@ def read_point(
         raise ArgumentError(f'{what} names no joint')
     check_joint_names(what, names, joints, known)
     places = {name: k for k, name in enumerate(joints)}
-    given = np.zeros(len(joints), dtype=bool)
-    vectors = []
-    for field, optional in (('positions', False), ('velocities', True), ('accelerations', True)):
+    reference = np.zeros((4, len(joints)))
+    for row, field in enumerate(('positions', 'velocities', 'accelerations'), start=1):
         values = (replaced or {}).get(field, getattr(point, field))
-        if len(values) != len(names) and not (optional and not len(values)):
+        if len(values) != len(names) and (row == 1 or len(values)):
             raise ArgumentError(f'{what} has {len(values)} {field} for {len(names)} joints')
-        vector = np.zeros(len(joints))
         for name, value in zip(names, values):
             if not np.isfinite(value):
                 raise ArgumentError(f'{field} of joint {name!r} in {what}: {value}')
             if name in places:
-                vector[places[name]] = value
-                given[places[name]] = True
-        vectors.append(vector)
-    return Reference(given, *vectors)
+                reference[[0, row], places[name]] = 1.0, value
+    return reference
 
 
 def check_limits(

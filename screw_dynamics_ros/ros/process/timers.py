@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.timer import Timer
 
 from .faults import FAULTS
 
@@ -24,13 +25,13 @@ IDLE_TIME_S = 0.05  # without a joint state, after which timers run at once
 MIN_SPACING_S = 0.01  # between two callbacks while joint states arrive
 
 
-def every(node: Node, period: float, callback: Callable[[], None]) -> None:
+def every(node: Node, period: float, callback: Callable[[], None]) -> Timer:
     """Call `callback` each `period` [s] of real time, also while simulated time is paused.
 
     Its exceptions are caught.
     """
     guarded = FAULTS.guarded(f'timer {getattr(callback, "__qualname__", "")}', callback)
-    node.create_timer(period, guarded, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    return node.create_timer(period, guarded, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
 class DeferredWork:

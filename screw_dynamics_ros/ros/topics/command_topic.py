@@ -4,13 +4,12 @@
 """Topics that command a robot: the newest message of one publisher, read between joint states.
 
 Messages wait in the middleware, so that many of them, and large ones, cost little. Each look takes
-at most `DEPTH` of them and converts one.
+at most `DEPTH` of them and converts one. Looks are frequent while short messages come.
 """
 
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +30,10 @@ from .taken_message import HandleInUse, TakenMessage, publisher_names
 
 DEPTH = 10  # messages
 MAX_BYTES = 2**19  # of a message that is read
-LOOK_PERIOD_S = 0.02  # between looks by the timer
+LOOK_PERIOD_S = 0.02  # between looks
+STREAM_PERIOD_S = 0.001  # between looks while short messages come
+STREAM_TIMEOUT_S = 0.1  # after the last of them
+STREAM_BYTES = 4096  # of a short message
 GRAPH_PERIOD_S = 0.1  # between looks whether the followed publisher still exists
 MAX_OTHERS = 16  # publishers that are remembered
 NAMED_TIME_S = 3.0  # for which others are reported after their last message
@@ -54,6 +56,9 @@ class CommandTopic:
         Returns the time [s] after which a publisher is silent.
     is_busy : callable
         Whether the last message is still being followed.
+    forgotten : callable
+        Returns how often messages have been forgotten; after that, the publisher that sends next is
+        followed.
     """
 
     def __init__(
@@ -65,14 +70,15 @@ class CommandTopic:
         refuse: Callable[[str], None],
         timeout: Callable[[], float],
         is_busy: Callable[[], bool] = lambda: False,
+        forgotten: Callable[[], int] = lambda: 0,
     ) -> None:
         self._node, self._kind, self.topic, self._receive = node, kind, topic, receive
         self._refuse, self._timeout, self._is_busy = refuse, timeout, is_busy
-        self._lock = threading.Lock()  # of reading: the timer and joint states do
+        self._forgotten, self._released = forgotten, 0
         self._followed, self._heard = b'', -math.inf
         self._others: dict[bytes, float] = {}  # publishers, and when they were heard
-        self._looked = -math.inf
-        deliver = FAULTS.guarded(f'a message on {topic}', STATE_LOCK.exclusive(self._use))
+        self._looked = self._stream_end = -math.inf
+        deliver = FAULTS.guarded(f'a message on {topic}', self._use)
         profile = QoSProfile(depth=DEPTH)
         self._subscription = node.create_subscription(kind, topic, deliver, profile, raw=True)
         self._taken: TakenMessage | None = None
@@ -82,32 +88,28 @@ class CommandTopic:
         except ScrewDynamicsError:  # the executor delivers messages, without their publishers
             self._taken = None
         else:
-            every(node, LOOK_PERIOD_S, self._look)
+            self._timer = every(node, LOOK_PERIOD_S, self.look)
 
     # --- messages -------------------------------------------------------------------------------
 
     def look(self) -> None:
-        """Use the newest message, if one waits; the lock of states is held."""
-        data = self._newest()
+        """Use the newest message, if one waits."""
+        data, now = self._newest(), time.monotonic()
         if data is not None:
+            self._stream_end = now + STREAM_TIMEOUT_S if len(data) <= STREAM_BYTES else -math.inf
             self._use(data)
-
-    def _look(self) -> None:
-        data = self._newest()
-        if data is not None:
-            with STATE_LOCK:
-                self._use(data)
-
-    def release(self) -> None:
-        """Follow the publisher that sends next."""
-        self._followed, self._heard = b'', -math.inf
-        self._others.clear()
+        period = round(1e9 * (STREAM_PERIOD_S if now < self._stream_end else LOOK_PERIOD_S))
+        if self._timer.timer_period_ns != period:
+            self._timer.timer_period_ns = period
 
     def _use(self, data: bytes) -> None:
-        if len(data) > MAX_BYTES:
-            self._refuse(f'a message is longer than {MAX_BYTES} bytes')
-            return
-        self._receive(deserialize_message(data, self._kind))
+        is_long = len(data) > MAX_BYTES
+        message = None if is_long else deserialize_message(data, self._kind)
+        with STATE_LOCK:
+            if is_long:
+                self._refuse(f'a message is longer than {MAX_BYTES} bytes')
+            else:
+                self._receive(message)
 
     def _newest(self) -> bytes | None:
         """Return the newest waiting message of the publisher that is followed.
@@ -117,13 +119,16 @@ class CommandTopic:
         taken, newest = self._taken, None
         if taken is None:
             return None
-        with self._lock:
-            subscription = HandleInUse(self._subscription.handle)
-            for _ in range(DEPTH):
-                if not taken.take(subscription.address):
-                    break
-                if self._follows(taken.publisher):
-                    newest = taken.data(MAX_BYTES + 1)
+        if self._forgotten() != self._released:
+            self._released = self._forgotten()
+            self._followed, self._heard = b'', -math.inf
+            self._others.clear()
+        subscription = HandleInUse(self._subscription.handle)
+        for _ in range(DEPTH):
+            if not taken.take(subscription.address):
+                break
+            if self._follows(taken.publisher):
+                newest = taken.data(MAX_BYTES + 1)
         return newest
 
     # --- publishers -----------------------------------------------------------------------------

@@ -28,22 +28,17 @@ def trajectory(names, **fields):
 
 
 def test_by_name():
-    read = read_reference(
+    given, *rows = read_reference(
         trajectory('cab', positions=[3, 1, 2], velocities=[30, 10, 20], accelerations=[33, 11, 22]),
         JOINTS,
     )
-    np.testing.assert_array_equal(read.q, [1, 2, 3])
-    np.testing.assert_array_equal(read.v, [10, 20, 30])
-    np.testing.assert_array_equal(read.a, [11, 22, 33])
-    assert read.given.all()
+    np.testing.assert_array_equal(rows, [[1, 2, 3], [10, 20, 30], [11, 22, 33]])
+    assert given.all()
 
 
 def test_some_joints_and_positions_only():
     read = read_reference(trajectory(['b', 'mimic'], positions=[2, 9]), JOINTS, known=['mimic'])
-    np.testing.assert_array_equal(read.q, [0, 2, 0])
-    np.testing.assert_array_equal(read.given, [False, True, False])
-    np.testing.assert_array_equal(read.v, 0)
-    np.testing.assert_array_equal(read.a, 0)
+    np.testing.assert_array_equal(read, [[0, 1, 0], [0, 2, 0], [0, 0, 0], [0, 0, 0]])
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,14 @@ from std_msgs.msg import String
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.status import Level, Status
 from screw_dynamics_ros.ros.topics import command_topic
-from screw_dynamics_ros.ros.topics.command_topic import DEPTH, MAX_BYTES, CommandTopic
+from screw_dynamics_ros.ros.topics.command_topic import (
+    DEPTH,
+    LOOK_PERIOD_S,
+    MAX_BYTES,
+    STREAM_BYTES,
+    STREAM_PERIOD_S,
+    CommandTopic,
+)
 
 DEADLINE = 240.0  # s; only a failing test waits that long
 
@@ -26,6 +33,7 @@ class Followed:
 
     def __init__(self, monkeypatch, domain):
         self.now, self.received, self.refused, self.is_busy = 0.0, [], [], False
+        self.forgotten = 0
         clock = SimpleNamespace(monotonic=lambda: self.now)
         monkeypatch.setattr(command_topic, 'time', clock)
         self.context = rclpy.Context()
@@ -40,6 +48,7 @@ class Followed:
             self.refused.append,
             lambda: 0.5,
             lambda: self.is_busy,
+            lambda: self.forgotten,
         )
         self.publishers = {}
 
@@ -151,9 +160,9 @@ def test_another_publisher_is_followed_when_the_first_no_longer_exists(followed)
     assert followed.received == ['a', 'c']
 
 
-def test_another_publisher_is_followed_after_a_release(followed):
+def test_another_publisher_is_followed_after_messages_were_forgotten(followed):
     followed.send('teacher', 'a')
-    followed.topic.release()
+    followed.forgotten += 1
     followed.send('planner', 'b')
     followed.send('teacher', 'c')
     assert followed.received == ['a', 'b']
@@ -177,6 +186,16 @@ def test_a_long_message_is_not_read(followed, monkeypatch):
     monkeypatch.setattr(command_topic, 'deserialize_message', None)
     followed.send('teacher', 'x' * 20_000_000)
     assert followed.refused == [f'a message is longer than {MAX_BYTES} bytes']
+
+
+def test_looks_are_frequent_while_short_messages_come(followed):
+    periods = []
+    for text, silence in (('a', 0.0), ('a' * STREAM_BYTES, 0.0), ('b', 0.08), ('c', 0.2)):
+        followed.send('teacher', text)
+        followed.now += silence
+        followed.topic.look()
+        periods.append(followed.topic._timer.timer_period_ns * 1e-9)
+    assert periods == [STREAM_PERIOD_S, LOOK_PERIOD_S, STREAM_PERIOD_S, LOOK_PERIOD_S]
 
 
 def test_without_the_interface_of_c_the_executor_delivers(monkeypatch, ros_domain):

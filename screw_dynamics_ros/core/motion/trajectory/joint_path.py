@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joint motion between the points of a trajectory, as joint_trajectory_controller has it.
+r"""Joint motion between the points of a trajectory, as joint_trajectory_controller has it.
 
 With h the duration of an interval, d = q_1 - q_0 the way in it and t the time since its start::
 
@@ -15,20 +15,22 @@ the polynomials of least degree with the positions, velocities and accelerations
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import float_array
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.library import calls
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.core.units import NANOSECONDS
 
 
-class JointPath:
+class JointPath(Record):
     """Positions of some joints over time: linear, cubic or quintic between given points.
 
     Linear between positions alone, cubic with velocities, quintic with accelerations too. Before
@@ -45,6 +47,14 @@ class JointPath:
 
     Attributes
     ----------
+    times : (N,) array
+        The times of its points [s].
+    points : (m N n,) array
+        q, v and a, as far as given: (m, N, n).
+    pieces : (2 m (N - 1) n,) array
+        Coefficients of 1, t, t^2, ... in each interval, (N - 1, 2 m, n).
+    size, orders : int
+        n and m.
     start, end : float
         Times of the first and the last point [s].
 
@@ -60,7 +70,17 @@ class JointPath:
     >>> path = JointPath([0.0, 2.0], [[0.0], [1.0]], [[0.0], [0.0]])
     >>> path.at(1.0)
     (array([0.5]), array([0.75]))
+    >>> path.pieces.tolist()
+    [0.0, 0.0, 0.75, -0.25]
     """
+
+    times: Floats
+    points: Floats
+    pieces: Floats
+    size: int
+    orders: int
+    start: float
+    end: float
 
     def __init__(
         self,
@@ -86,27 +106,20 @@ class JointPath:
             raise ArgumentError('a path needs at least one point, and finite numbers')
         if not (np.diff(t) > 0.0).all():
             raise ArgumentError('the times of a path must increase')
-        self.start, self.end = float(t[0]), float(t[-1])
-        self._time, self._rows = t, rows
-        self._times: list[float] = t.tolist()  # searched faster than an array
-        self._ends = rows[0][0], rows[0][-1]
-        self._pieces = coefficients(np.diff(t)[:, None], rows)
-
-    @property
-    def times(self) -> Array:
-        """The times of its points, (N,) [s]."""
-        return self._time
+        self._rows = np.stack(rows)
+        self.orders, _, self.size = self._rows.shape
+        self.times, self.points, self.start, self.end = t, self._rows, t[0], t[-1]
+        self.pieces = np.zeros(2 * self.orders * (len(t) - 1) * self.size)
+        path_functions()[0](self)
 
     def of(self, joints: Sequence[int]) -> JointPath:
         """Return the path of some of the joints, by their places among the n."""
-        return JointPath(self._time, *(values[:, joints] for values in self._rows))
+        return JointPath(self.times, *self._rows[:, :, joints])
 
     def after(self, t: float, q: Array, v: Array, a: Array) -> JointPath:
         """Return the path with a point in front of it at a time [s], (n,) each."""
-        return JointPath(
-            np.append(t, self._time),
-            *(np.vstack([first, values]) for first, values in zip((q, v, a), self._rows)),
-        )
+        first = np.stack([q, v, a])[: self.orders, None]
+        return JointPath(np.append(t, self.times), *np.concatenate([first, self._rows], axis=1))
 
     def at(self, t: float) -> tuple[Array, Array]:
         """Return positions and velocities at a time [s], (n,) each [rad, rad/s; m, m/s]."""
@@ -114,73 +127,120 @@ class JointPath:
 
     def state(self, t: float) -> tuple[Array, Array, Array]:
         """Return positions, velocities and accelerations at a time [s], (n,) each."""
-        if len(self._times) == 1 or t <= self.start or t >= self.end:
-            end = self._ends[t >= self.end]
-            return end.copy(), np.zeros_like(end), np.zeros_like(end)
-        k = bisect_right(self._times, t) - 1
-        return evaluated(self._pieces[:, k], t - self._times[k])
+        q, v, a = np.empty((3, self.size))
+        write_state(self, t, q, v, a)
+        return q, v, a
 
     def samples(self, times: Array) -> tuple[Array, Array, Array]:
         """Return positions, velocities and accelerations at some times (N,) on the path, (N, n).
 
         Unlike `state`, with the velocities and accelerations that the path has at its ends.
         """
-        if len(self._times) == 1:
-            rest = np.zeros((len(times), self._rows[0].shape[1]))
-            return rest + self._rows[0], rest, rest
-        k = np.clip(np.searchsorted(self._time, times, side='right') - 1, 0, len(self._times) - 2)
-        return evaluated(self._pieces[:, k], (times - self._time[k])[:, None])
+        times = float_array('times', times)
+        q, v, a = found = np.empty((3, len(times), self.size))
+        path_functions()[1](self, times, len(times), found.reshape(-1))
+        return q, v, a
 
 
-def evaluated(c: Array, t: float | Array) -> tuple[Array, Array, Array]:
-    """Return the polynomial with coefficients c[0], c[1], ..., and two derivatives (Horner)."""
-    q, v, a = c[-1], np.zeros_like(c[-1]), np.zeros_like(c[-1])
-    for coefficient in c[-2::-1]:
-        a = a * t + 2.0 * v
-        v = v * t + q
-        q = q * t + coefficient
-    return q, v, a
+@cache
+def path_functions() -> tuple[Callable[..., Any], ...]:
+    """Return `write_pieces` and `write_samples`, compiled if possible."""
+    return calls(write_pieces, write_samples)
 
 
-def coefficients(h: Array, rows: Sequence[Array]) -> Array:
-    """Return the coefficients of 1, t, t^2, ... in each interval, (1 + degree, N - 1, n).
+@typed
+def write_pieces(path: JointPath) -> None:
+    """Write the coefficients of all intervals."""
+    for piece in range(len(path.times) - 1):
+        write_piece(path, piece)
 
-    Parameters
-    ----------
-    h : (N - 1, 1) array
-        Durations [s].
-    rows : sequence of (N, n) arrays
-        Positions, and then velocities, and then accelerations at the ends of the intervals.
 
-    Examples
-    --------
-    >>> rows = np.array([[0.0], [1.0]]), np.zeros((2, 1))
-    >>> coefficients(np.array([[2.0]]), rows).ravel().tolist()
-    [0.0, 0.0, 0.75, -0.25]
-    """
-    (q0, q1), *rates = ((values[:-1], values[1:]) for values in rows)
-    d = q1 - q0
-    if not rates:
-        return np.stack([q0, d / h])
-    v0, v1 = rates[0]
-    if len(rates) == 1:
-        return np.stack(
-            [q0, v0, (3.0 * d - h * (2.0 * v0 + v1)) / h**2, (h * (v0 + v1) - 2.0 * d) / h**3]
-        )
-    a0, a1 = rates[1]
-    cubic = 20.0 * d - h * (12.0 * v0 + 8.0 * v1) - h**2 * (3.0 * a0 - a1)
-    quartic = -30.0 * d + h * (16.0 * v0 + 14.0 * v1) + h**2 * (3.0 * a0 - 2.0 * a1)
-    quintic = 12.0 * d - h * 6.0 * (v0 + v1) - h**2 * (a0 - a1)
-    return np.stack(
-        [
-            q0,
-            v0,
-            a0 / 2.0,
-            cubic / (2.0 * h**3),
-            quartic / (2.0 * h**4),
-            quintic / (2.0 * h**5),
-        ]
-    )
+@typed
+def write_piece(path: JointPath, piece: int) -> None:
+    """Write the coefficients of an interval, from the points at both ends."""
+    n = path.size
+    h = path.times[piece + 1] - path.times[piece]
+    order = len(path.times) * n  # from q to v, and from v to a
+    points = path.points[piece * n :]
+    c = path.pieces[2 * path.orders * n * piece :]
+    for k in range(n):
+        d = points[n + k] - points[k]
+        c[k] = points[k]
+        if path.orders == 1:
+            c[n + k] = d / h
+            continue
+        v0 = points[order + k]
+        v1 = points[order + n + k]
+        c[n + k] = v0
+        if path.orders == 2:
+            c[2 * n + k] = (3.0 * d - h * (2.0 * v0 + v1)) / (h * h)
+            c[3 * n + k] = (h * (v0 + v1) - 2.0 * d) / (h * h * h)
+            continue
+        a0 = points[2 * order + k]
+        a1 = points[2 * order + n + k]
+        cubic = 20.0 * d - h * (12.0 * v0 + 8.0 * v1) - h * h * (3.0 * a0 - a1)
+        quartic = -30.0 * d + h * (16.0 * v0 + 14.0 * v1) + h * h * (3.0 * a0 - 2.0 * a1)
+        quintic = 12.0 * d - h * 6.0 * (v0 + v1) - h * h * (a0 - a1)
+        c[2 * n + k] = a0 / 2.0
+        c[3 * n + k] = cubic / (2.0 * h * h * h)
+        c[4 * n + k] = quartic / (2.0 * h * h * h * h)
+        c[5 * n + k] = quintic / (2.0 * h * h * h * h * h)
+
+
+@typed
+def write_state(path: JointPath, t: float, q: Floats, v: Floats, a: Floats) -> None:
+    """Write positions, velocities and accelerations at a time [s], (n,) each."""
+    last = len(path.times) - 1
+    if path.times[0] < t < path.times[last]:
+        write_motion(path, t, q, v, a)
+        return
+    first = last * path.size if t >= path.times[last] else 0
+    for k in range(path.size):
+        q[k] = path.points[first + k]
+        v[k] = 0.0
+        a[k] = 0.0
+
+
+@typed
+def write_motion(path: JointPath, t: float, q: Floats, v: Floats, a: Floats) -> None:
+    """Write the polynomial of the interval nearest to a time, and two derivatives (Horner)."""
+    low = 0
+    high = len(path.times) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if t < path.times[middle]:
+            high = middle
+        else:
+            low = middle
+    s = t - path.times[low]
+    n = path.size
+    highest = 2 * path.orders - 1
+    c = path.pieces[(highest + 1) * n * low :]
+    for k in range(n):
+        x = c[highest * n + k]
+        dx = 0.0
+        ddx = 0.0
+        for power in range(highest - 1, -1, -1):
+            ddx = ddx * s + 2.0 * dx
+            dx = dx * s + x
+            x = x * s + c[power * n + k]
+        q[k] = x
+        v[k] = dx
+        a[k] = ddx
+
+
+@typed
+def write_samples(path: JointPath, times: Floats, count: int, rows: Floats) -> None:
+    """Write positions, velocities and accelerations at some times, (3, N, n)."""
+    n = path.size
+    for k in range(count):
+        q = rows[k * n :]
+        v = rows[(count + k) * n :]
+        a = rows[(2 * count + k) * n :]
+        if len(path.times) > 1:
+            write_motion(path, times[k], q, v, a)
+        else:
+            write_state(path, times[k], q, v, a)
 
 
 def completed_path(
@@ -235,104 +295,3 @@ def refined(time: Array, longest: float, most: int) -> Array:
     counts = np.maximum(np.ceil(h / longest - 1e-9), 1).astype(int)
     fractions = np.concatenate([np.arange(count) / count for count in counts])
     return np.append(np.repeat(time[:-1], counts) + fractions * np.repeat(h, counts), time[-1])
-
-
-@dataclass(frozen=True, eq=False)
-class TimedPath:
-    """A path of some joints of a robot from a stamp on.
-
-    Attributes
-    ----------
-    joints : (k,) array of int
-        Places of its joints among the n of the robot.
-    path : JointPath
-        Of k joints, over the time from its start [s].
-    start : int
-        Stamp of its time 0 [ns].
-    """
-
-    joints: NDArray[np.intp]
-    path: JointPath
-    start: int
-
-    @property
-    def end(self) -> int:
-        """Stamp of its last point [ns]."""
-        return self.start + round(self.path.end * NANOSECONDS)
-
-    def state(self, stamp: int) -> tuple[Array, Array, Array]:
-        """Return positions, velocities and accelerations at a stamp [ns], (k,) each."""
-        return self.path.state((stamp - self.start) / NANOSECONDS)
-
-
-class PathSequence:
-    """What to follow of several paths that come one after the other.
-
-    A path counts from its start on. Until then the one before it is followed, then its way to its
-    first point: from where the joints are at its start, by the path before for joints that it
-    moves, by measurement for others, as joint_trajectory_controller does. After its end the joints
-    stand still at its last point. Of paths that have not started yet, the newest one counts.
-
-    Attributes
-    ----------
-    current : TimedPath or None
-        The path that is followed.
-    waiting : TimedPath or None
-        The one that follows it.
-
-    Examples
-    --------
-    From 0 to 1 within 2 s; after 1 s a path comes that asks for 0 again, 1 s later.
-
-    >>> arm, measured = PathSequence(), (np.zeros(1), np.zeros(1))
-    >>> arm.add(TimedPath(np.array([0]), JointPath([0.0, 2.0], [[0.0], [1.0]]), start=0))
-    >>> arm.advance(10**9, *measured), arm.state(10**9)[1]
-    (True, array([0.5]))
-    >>> arm.add(TimedPath(np.array([0]), JointPath([1.0], [[0.0]]), start=10**9))
-    >>> arm.advance(15 * 10**8, *measured), arm.state(15 * 10**8)[1]
-    (True, array([0.25]))
-    """
-
-    def __init__(self) -> None:
-        self.current: TimedPath | None = None
-        self.waiting: TimedPath | None = None
-
-    def add(self, path: TimedPath) -> None:
-        """Follow a path as soon as it starts."""
-        self.waiting = path
-
-    def clear(self) -> None:
-        """Follow nothing any more."""
-        self.current = self.waiting = None
-
-    def advance(self, stamp: int, q: Array, v: Array) -> bool:
-        """Begin with the waiting path if it has started at a stamp [ns]; return whether it has.
-
-        `q` and `v` are the measured positions and velocities (n,) then.
-        """
-        path = self.waiting
-        if path is None or stamp < path.start:
-            return False
-        if path.path.start > 0.0:
-            begin = self._state_of_all(path.start, q, v)
-            first = path.path.after(0.0, *(values[path.joints] for values in begin))
-            path = TimedPath(path.joints, first, path.start)
-        self.current, self.waiting = path, None
-        return True
-
-    def _state_of_all(self, stamp: int, q: Array, v: Array) -> tuple[Array, Array, Array]:
-        """Return where all n joints are: on the path that is followed, else as measured."""
-        of_all = q.copy(), v.copy(), np.zeros_like(v)
-        if self.current is not None:
-            for values, followed in zip(of_all, self.current.state(stamp)):
-                values[self.current.joints] = followed
-        return of_all
-
-    def state(self, stamp: int) -> tuple[NDArray[np.intp], Array, Array, Array] | None:
-        """Return joints, positions, velocities and accelerations at a stamp [ns]; None if none.
-
-        To be called after `advance` with the same stamp.
-        """
-        if self.current is None:
-            return None
-        return self.current.joints, *self.current.state(stamp)

@@ -13,7 +13,7 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 
-from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
+from screw_dynamics_ros.core import ArgumentError, FusedKernel, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.law import JOINTS, RobotLaw
 from screw_dynamics_ros.core.lie.screws import transform_wrench
 from screw_dynamics_ros.core.motion.laws.law_source import options_of
@@ -28,7 +28,6 @@ from screw_dynamics_ros.nodes.hosting.output_group import (
     Plan,
     Stage,
     StateStep,
-    python_step,
 )
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import of_joints
@@ -50,7 +49,7 @@ from ..dynamics.reference_trajectory import TrajectoryReference
 from . import law_step as step
 from . import parameters as own
 from .law_process import LawProcess, LawVersion
-from .task_reference import WHERE_ENDED, TaskReference
+from .task_reference import WHERE_ENDED, TaskReference, follow_law_reference
 
 #: What sources of the reference are called in reports.
 SOURCES = {MEASURED: '', TrajectoryReference.name: '~/reference'}
@@ -70,6 +69,8 @@ class ControllerPlan(Plan):
         Arrays of `RobotLaw.sizes`.
     given : (4 n,) array
         The reference of the joints.
+    poses : FusedKernel or None
+        Poses of all links, for laws that read a pose or a wrench of the reference.
     """
 
     law: RobotLaw = field(kw_only=True)
@@ -77,6 +78,7 @@ class ControllerPlan(Plan):
     weight: Formula = field(kw_only=True)
     inputs: dict[str, Array] = field(kw_only=True)
     given: Array = field(kw_only=True)
+    poses: FusedKernel | None = field(kw_only=True)
 
 
 class Controller:
@@ -103,9 +105,10 @@ class Controller:
         valid = self._state.element('is_valid')
         self.commands = Commands(node, host, self._fault, valid, self._switched)
         host.endings.append(self.commands)
-        blend = self.commands.blend
-        self.reference = FollowedReference(node, host, blend, self._refusal_now, WHERE_ENDED)
-        self._targets = TaskReference(node, host, blend, self._refusal_now)
+        self.reference = FollowedReference(
+            node, self.commands.changed, self._refusal_now, WHERE_ENDED
+        )
+        self._targets = TaskReference(node, host, self._state, self.reference, self._refusal_now)
         callback = FAULTS.guarded('a wrench', STATE_LOCK.exclusive(self.receive_wrench))
         node.create_subscription(WrenchStamped, '~/wrench', callback, qos.COMMAND)
         host.states.deferred_work.every(LOOK_PERIOD_S, self._look_at_files)
@@ -122,6 +125,7 @@ class Controller:
         if 'law_parameters' in inputs:
             inputs['law_parameters'][:] = self._values(law)
         given = np.zeros(4 * len(scalar_joints(robot)))
+        reads_poses = bool({'pose', 'wrench'} & law.reference.shapes.keys())
         at_rest = robot.substitute('payload_torques', v=REST, a=REST)
         weight = of_joints(robot, Formula('weight', ('gravity_torques', at_rest), sum_of_torques))
         assert isinstance(weight, Formula)
@@ -134,6 +138,7 @@ class Controller:
             weight=weight,
             inputs=inputs,
             given=given,
+            poses=robot.fuse('link_poses') if reads_poses else None,
         )
 
     def _on(self, robot: Robot) -> RobotLaw:
@@ -151,10 +156,7 @@ class Controller:
         """Return the stages for each joint state: time and reference, memory, command."""
         return [
             Stage(prepare=StateStep(step.advance_law, self._record)),
-            Stage(
-                prepare=python_step('the reference', self._update_reference),
-                is_needed=self._reference_moves,
-            ),
+            Stage(prepare=StateStep(follow_law_reference, lambda: self._targets)),
             Stage(consume=StateStep(step.check_torques, lambda: self._state)),
             Stage(
                 consume=StateStep(step.keep_memory, self._record),
@@ -177,7 +179,7 @@ class Controller:
             self._state.is_running = False
         self.reference.bind(model, mapper, plan.given)
         numbers = plan.inputs.get('law_reference', np.zeros(0))
-        if self._targets.bind(plan.law, model, mapper, plan.given, numbers):
+        if self._targets.bind(plan.law, model, mapper, numbers, plan.poses):
             self.reference.forget()
         self._bind_step(adopted)
         self._channels = []
@@ -195,26 +197,6 @@ class Controller:
         return self._channels
 
     # --- one state --------------------------------------------------------------------------------
-
-    def _reference_moves(self) -> bool:
-        """Return whether the next joint state changes the reference."""
-        return bool(
-            self._targets.is_moving
-            or self.reference.is_followed
-            or self._state.phase == step.BEGINNING
-            or self.commands.activity != FOLLOWING
-        )
-
-    def _update_reference(self) -> None:
-        """Write the reference; commands from before the law begins are forgotten."""
-        phase = self._state.phase
-        if phase == step.BEGINNING:
-            self._forget_commands()
-            self.commands.blend()
-            self._state.phase = step.WAITING
-        if self.reference.is_followed:
-            self.reference.update()
-        self._targets.update(phase != step.RUNNING)
 
     def _switched(self) -> None:
         """Begin again; torques may follow the law without a pause if no state was in between."""

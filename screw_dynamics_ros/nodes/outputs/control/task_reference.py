@@ -10,33 +10,47 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.node import Node
 
+from screw_dynamics_ros.core import FusedKernel
+from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
+from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
+from screw_dynamics_ros.core.compile.typed.records import AddressTable, Opaque, Record
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
 from screw_dynamics_ros.core.law import RobotLaw
-from screw_dynamics_ros.core.measurement.reference_torques import GIVEN, A, Q, V, rows
-from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.measured_body import measurement, vector
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.nodes.services.payload_services import link_of, relative_pose
+from screw_dynamics_ros.nodes.services.payload_services import link_of
+from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, kernel, seconds, time_of
+from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.names import printable
+from screw_dynamics_ros.ros.process.python_function import PythonFunction
 from screw_dynamics_ros.ros.topics.command_topic import CommandTopic
 
-WHERE_BEGUN = 'holds where it was enabled'
-WHERE_CHANGED = 'holds where the law was changed'
-WHERE_ENDED = 'holds where the reference ended'
+from ..dynamics import reference
+from ..dynamics.reference import FollowedReference
+from .law_step import BEGINNING, RUNNING, WAITING, LawState
+
+#: Reports of the held reference.
+HELD = (
+    'holds where it was enabled',
+    'holds where the law was changed',
+    'holds where the reference ended',
+)
+BEGUN, CHANGED, ENDED = range(3)
+WHERE_ENDED = HELD[ENDED]
 
 SILENCE_S = 0.5  # after which targets of another publisher are followed
-STREAM_PERIOD_S = 0.1  # longest period of targets that are read with each joint state
 
 
-class TaskReference:
+class TaskReference(Record):
     """Writes the reference of a law into an input of the kernel.
 
     Until the law begins (`law_step`), its reference is the measured state. From then on it stays,
@@ -48,23 +62,89 @@ class TaskReference:
     ----------
     node : rclpy.node.Node
     host : ModelHost
-    blend : callable
-        Called when torques may make a step.
+    law : LawState
+    joints : FollowedReference
     refusal : callable
         Returns why the robot is not to be commanded now, '' if it may be.
+
+    Attributes
+    ----------
+    law, joints
+        As given.
+    is_held : bool
+        Whether it is known where to hold.
+    held, forgotten : int
+        Index in `HELD`; how often all targets have been forgotten.
+    is_refused, has_pose : bool
+        Whether the last target was refused, and whether a pose is followed.
+    pose, held_pose, held_q : (16,), (16,), (nq,) arrays
+        The target, and the held pose and positions.
+    wrench : (6,) array
+        In the axes of a frame.
+    frame, link, root : int
+        Indices in `poses` of the frame of the wrench, -1 if it does not turn; of the link of the
+        pose, -1 without one; of the root.
+    at_q, at_v, at_a, at_pose, at_wrench : int
+        Indices in `numbers`, -1 for fields that the law does not read.
+    numbers : array
+        The input of the kernel.
+    q : (nq,) array
+        Configuration of the model.
+    q_places, v_places : (n,) arrays of int
+    poses : (16 n_links,) array
+        Of all links, from the function `find_poses` of `arguments`.
     """
 
-    _mapper: JointStateMapper
+    law: LawState
+    joints: FollowedReference
+    is_held: bool
+    held: int
+    forgotten: int
+    is_refused: bool
+    has_pose: bool
+    pose: Floats
+    held_pose: Floats
+    held_q: Floats
+    wrench: Floats
+    frame: int
+    link: int
+    root: int
+    at_q: int
+    at_v: int
+    at_a: int
+    at_pose: int
+    at_wrench: int
+    numbers: Floats
+    q: Floats
+    q_places: Ints
+    v_places: Ints
+    poses: Floats
+    find_poses: Opaque | None
+    arguments: Opaque | None
 
     def __init__(
-        self, node: Node, host: ModelHost, blend: Callable[[], None], refusal: Callable[[], str]
+        self,
+        node: Node,
+        host: ModelHost,
+        law: LawState,
+        joints: FollowedReference,
+        refusal: Callable[[], str],
     ) -> None:
-        self._host, self._blend, self._refusal = host, blend, refusal
+        self.law, self.joints, self.frame = law, joints, -1
+        self.pose, self.held_pose, self.wrench = np.eye(4), np.eye(4), np.zeros(6)
+        self._host, self._refusal, self._reason = host, refusal, ''
         self._law: RobotLaw | None = None
-        self._topics: list[CommandTopic] = []
-        self.forget()
+        self._mapper: JointStateMapper | None = None
         self._topics = [
-            CommandTopic(node, kind, f'~/{topic}', receive, self._refuse, lambda: SILENCE_S)
+            CommandTopic(
+                node,
+                kind,
+                f'~/{topic}',
+                receive,
+                lambda reason: self._refuse(f'a target: {reason}'),
+                lambda: SILENCE_S,
+                forgotten=lambda: self.forgotten,
+            )
             for kind, topic, receive in (
                 (PoseStamped, 'target_pose', self.receive_pose),
                 (WrenchStamped, 'target_wrench', self.receive_wrench),
@@ -76,35 +156,47 @@ class TaskReference:
         law: RobotLaw,
         model: RunningModel,
         mapper: JointStateMapper,
-        given: Array,
-        numbers: Array,
+        numbers: Floats,
+        poses: FusedKernel | None,
     ) -> bool:
         """Adopt a law; return whether all commands are forgotten: it reads other fields.
 
-        `given` (4 n,) is the reference of the joints, `numbers` that of the law.
+        `numbers` receives its reference; `poses` returns those of all links, for laws that need it.
         """
         before, read = self._law, law.reference.shapes.keys()
-        is_new = before is None or mapper is not self._mapper
+        is_new = mapper is not self._mapper
         self._law, self._model, self._mapper = law, model, mapper
-        self._given, self._numbers, self._is_new = rows(given), numbers, True
+        fields = ('q', 'v', 'a', 'pose', 'wrench')
+        self.at_q, self.at_v, self.at_a, self.at_pose, self.at_wrench = (
+            law.reference.places.get(name, -1) for name in fields
+        )
+        self.numbers, self.q = numbers, model.q
+        self.q_places, self.v_places = (
+            places.astype(np.int64) for places in (model.q_places, model.v_places)
+        )
+        self._links = list(model.robot.tree.frames)
+        self.root, self.link = self._links.index(model.robot.description.root), -1
+        if poses is not None:
+            found = np.zeros((len(self._links), 4, 4))
+            arrays = model.q, found
+            self.poses, self.arguments = found, AddressTable(arrays)
+            self.find_poses = poses.table_call or PythonFunction(
+                'poses of links', partial(poses.run, *arrays), arguments=1
+            )
+            self.link = self._links.index(law.options['link']) if 'link' in law.options else -1
         if is_new:
-            self._held_q, self._held_pose = model.robot.neutral(), np.eye(4)
+            self.held_q = model.robot.neutral()
         if before is not None and not is_new and read == before.reference.shapes.keys():
             return False
-        self.forget(WHERE_BEGUN if is_new else WHERE_CHANGED)
+        forget_targets(self, BEGUN if is_new else CHANGED)
         return True
 
-    def forget(self, held: str = WHERE_BEGUN) -> None:
-        """Forget all targets; the next state is held, which `held` reports."""
-        self._pose: Array | None = None
-        self._wrench, self._wrench_link = np.zeros(6), ''
-        self._reason, self._held, self._heard = '', held, -np.inf
-        for topic in self._topics:
-            topic.release()
-        self._is_measured, self._is_new = False, True
+    def forget(self) -> None:
+        """Forget all targets; the next state is held."""
+        forget_targets(self, BEGUN)
 
     def _refuse(self, reason: str) -> None:
-        self._reason = f'a target: {reason}'
+        self._reason, self.is_refused = reason, True
 
     # --- messages -------------------------------------------------------------------------------
 
@@ -117,9 +209,9 @@ class TaskReference:
                 raise ArgumentError(f'frame_id must be {root!r}')
             pose, _ = measurement(message.pose.position, message.pose.orientation)
         except ScrewDynamicsError as error:
-            self._reason = f'~/target_pose: {error}'
+            self._refuse(f'~/target_pose: {error}')
             return
-        self._pose = pose
+        self.pose, self.has_pose = pose, True
         self._follow()
 
     def receive_wrench(self, message: WrenchStamped) -> None:
@@ -132,14 +224,15 @@ class TaskReference:
             if not np.isfinite(wrench).all():
                 raise ArgumentError('a number is not finite')
         except ScrewDynamicsError as error:
-            self._reason = f'~/target_wrench: {error}'
+            self._refuse(f'~/target_wrench: {error}')
             return
-        self._wrench, self._wrench_link = wrench, link
+        place = self._links.index(link)
+        self.wrench, self.frame = wrench, -1 if place == self.root else place
         self._follow()
 
     def _follow(self) -> None:
-        self._reason, self._is_new, self._heard = '', True, time.monotonic()
-        self._blend()
+        self.is_refused = False
+        self.joints.changed[0] = 1
 
     def _model_for(self, field: str) -> RunningModel:
         """Return the model; raises `ArgumentError` if the law does not follow a field now."""
@@ -158,75 +251,123 @@ class TaskReference:
 
     # --- one state ------------------------------------------------------------------------------
 
-    @property
-    def is_moving(self) -> bool:
-        """Whether the next joint state changes the reference."""
-        return self._is_new or self._turns or time.monotonic() - self._heard < STREAM_PERIOD_S
-
-    @property
-    def _turns(self) -> bool:
-        """Whether the axes of the wrench turn with the robot."""
-        return bool(self._wrench_link) and self._wrench_link != self._model.robot.description.root
-
-    def update(self, begins: bool) -> None:
-        """Write the reference for the current joint state; `begins`: the law begins with it."""
-        law, model = self._law, self._model
-        if law is None:
-            return
-        for topic in self._topics:
-            topic.look()
-        self._is_new = False
-        if begins or not self._is_measured:
-            self._hold(model.whole_q(self._mapper.q))
-            self._held = WHERE_BEGUN if begins else self._held
-        given = self._given[GIVEN].astype(bool)
-        if given.any():
-            self._held_q[model.q_places[given]] = self._given[Q][given]
-            self._held = WHERE_ENDED
-        if not law.reference.size:
-            return
-        values = {
-            'q': self._held_q,
-            'v': model.whole_v(self._given[GIVEN] * self._given[V]),
-            'a': model.whole_v(self._given[GIVEN] * self._given[A]),
-            'pose': self._held_pose if self._pose is None else self._pose,
-            'twist': np.zeros(6),
-            'wrench': self._wrench_in_root(),
-        }
-        read = {name: values[name] for name in law.reference.shapes}
-        self._numbers[:] = law.reference.packed('reference', read)
-
-    def _hold(self, q: Array) -> None:
-        law = self._law
-        self._held_q, self._held_pose, self._is_measured = q.copy(), np.eye(4), True
-        if law is not None and 'pose' in law.reference.shapes and 'link' in law.options:
-            self._held_pose = self._model.robot.link_pose(q, law.options['link'])
-
-    def _wrench_in_root(self) -> Array:
-        if not self._turns:
-            return self._wrench
-        model = self._model
-        root = model.robot.description.root
-        R = relative_pose(model, self._mapper, root, self._wrench_link)[:3, :3]
-        return np.concatenate([R @ self._wrench[:3], R @ self._wrench[3:]])
+    def update(self) -> None:
+        """Write the reference for the current joint state."""
+        mapper = self._mapper
+        if mapper is not None:
+            now = time.monotonic()
+            write_law_reference(self, mapper.stamp, now, mapper.state.reshape(-1))
 
     def report(self, status: Status, source: str, is_off: bool) -> None:
         """Report the sources of the reference, and a message that was refused.
 
         `source` is that of the reference of the joints, '' without one.
         """
-        followed = [f'~/target_{name}' for name in self._targets]
+        followed = [f'~/target_{name}' for name in self._followed]
         if source:
             followed.insert(0, source)
-        text = 'follows ' + ', '.join(followed) if followed else self._held
+        text = 'follows ' + ', '.join(followed) if followed else HELD[self.held]
         status.values['reference'] = 'measured state: torques are off' if is_off else text
         for topic in self._topics:
             topic.report(status)
-        if self._reason:
+        if self.is_refused:
             status.report(Level.WARN, printable(self._reason))
 
     @property
-    def _targets(self) -> list[str]:
+    def _followed(self) -> list[str]:
         """Return the names of the targets that are followed."""
-        given = {'pose': self._pose is not None, 'wrench': self._wrench.any()}
+        given = {'pose': self.has_pose, 'wrench': self.wrench.any()}
         return [name for name, is_given in given.items() if is_given]
+
+
+@typed
+def forget_targets(t: TaskReference, held: int) -> None:
+    """Forget all targets; the next state is held, see `HELD`."""
+    t.has_pose = False
+    t.is_refused = False
+    t.is_held = False
+    t.held = held
+    t.frame = -1
+    for k in range(6):
+        t.wrench[k] = 0.0
+    t.forgotten += 1
+
+
+@typed
+def write_law_reference(t: TaskReference, stamp: int, now: float, measured: Floats) -> None:
+    """Write the reference of joints and law at a joint state, see `write_reference`.
+
+    When the law begins, earlier messages are forgotten.
+    """
+    phase = t.law.phase
+    if phase == BEGINNING:
+        reference.forget(t.joints)
+        forget_targets(t, BEGUN)
+        t.joints.changed[0] = 1
+        t.law.phase = WAITING
+    reference.write_reference(t.joints, stamp, now, measured)
+    n = t.joints.joints
+    for k in range(n):
+        t.q[t.q_places[k]] = measured[k]
+    if phase != RUNNING:
+        t.held = BEGUN
+    if phase != RUNNING or not t.is_held:
+        hold(t)
+    for k in range(n):
+        if t.joints.rows[k] != 0.0:
+            t.held_q[t.q_places[k]] = t.joints.rows[n + k]
+            t.held = ENDED
+    if t.at_q >= 0:
+        copy_bytes(t.numbers[t.at_q :], t.held_q, 8 * len(t.held_q))
+    write_rates(t, t.at_v, 2)
+    write_rates(t, t.at_a, 3)
+    if t.at_pose >= 0:
+        copy_bytes(t.numbers[t.at_pose :], t.pose if t.has_pose else t.held_pose, 8 * 16)
+    if t.at_wrench >= 0:
+        write_wrench(t)
+
+
+@typed
+def hold(t: TaskReference) -> None:
+    """Hold the measured state."""
+    copy_bytes(t.held_q, t.q, 8 * len(t.q))
+    if t.link >= 0:
+        kernel(t.find_poses, t.arguments)
+        copy_bytes(t.held_pose, t.poses[16 * t.link :], 8 * 16)
+    t.is_held = True
+
+
+@typed
+def write_rates(t: TaskReference, place: int, row: int) -> None:
+    """Write velocities or accelerations of the reference, a row of it, if the law reads them."""
+    if place >= 0:
+        n = t.joints.joints
+        for k in range(n):
+            t.numbers[place + t.v_places[k]] = t.joints.rows[k] * t.joints.rows[row * n + k]
+
+
+@typed
+def write_wrench(t: TaskReference) -> None:
+    """Write the wrench in the axes of the root: R_root^T R_frame times force and moment."""
+    if t.frame < 0:
+        copy_bytes(t.numbers[t.at_wrench :], t.wrench, 8 * 6)
+        return
+    kernel(t.find_poses, t.arguments)
+    root = t.poses[16 * t.root :]
+    frame = t.poses[16 * t.frame :]
+    for i in range(6):
+        total = 0.0
+        first = i - i % 3
+        for k in range(3):
+            x = 0.0
+            for j in range(3):
+                x += frame[4 * k + j] * t.wrench[first + j]
+            total += root[4 * k + i % 3] * x
+        t.numbers[t.at_wrench + i] = total
+
+
+@compiled_step
+def follow_law_reference(t: TaskReference, loop: LoopRecord) -> int:
+    """Write the reference, see `TaskReference.update`."""
+    write_law_reference(t, loop.mapper.stamp, seconds(time_of(loop, MONOTONIC)), loop.state)
+    return TAKEN

@@ -22,6 +22,8 @@ class CommandState(Record):
     ----------
     is_steady : bool
         Whether the loop may command at all.
+    is_changed : bool
+        Whether the wanted torques may make a step with this state, see `Commands.blend`.
     ready : int
         NOT_VALID or VALID: whether there is a command for the current state.
     valid : (1,) array of int
@@ -36,6 +38,7 @@ class CommandState(Record):
     """
 
     is_steady: bool
+    is_changed: bool
     ready: int
     valid: Ints
     stamp_time: float
@@ -49,7 +52,9 @@ class CommandState(Record):
 def command(state: CommandState, loop: LoopRecord) -> int:
     """Command the wanted torques, or leave them to `Commands`."""
     state.stamp_time = loop.arrival - loop.delay
-    if not state.is_steady or state.valid[0] == 0 or loop.has & VELOCITY == 0:
+    if not state.is_steady or state.is_changed:
+        return DECLINED
+    if state.valid[0] == 0 or loop.has & VELOCITY == 0:
         return DECLINED
     now = float(time_of(loop, MONOTONIC)) / 1e9
     if not follow_steadily(state.torque, state.wanted, state.gravity, now, state.stamp_time):

@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -22,6 +21,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from screw_dynamics_ros.core.compile.typed.functions import Ints
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.motion.control import (
     ActedLimit,
@@ -92,7 +92,7 @@ class Commands:
         node: Node,
         host: ModelHost,
         fault: Callable[[], str] = lambda: '',
-        valid: NDArray[np.int64] = ALWAYS,
+        valid: Ints = ALWAYS,
         switched: Callable[[], None] = lambda: None,
     ) -> None:
         self._node, self._host, self._fault = node, host, fault
@@ -255,6 +255,11 @@ class Commands:
         if self.torque is not None:
             self.torque.blend()
 
+    @property
+    def changed(self) -> Ints:
+        """A flag (1,): 1 lets the command for the current state `blend`."""
+        return self._state.element('is_changed')
+
     # --- commands -------------------------------------------------------------------------------
 
     @property
@@ -296,6 +301,9 @@ class Commands:
 
     def _command_carefully(self) -> None:
         """Command the torques for a state that is not ordinary."""
+        if self._state.is_changed:
+            self._state.is_changed = False
+            self.blend()
         self._state.ready = NOT_VALID
         listened, mapper = self._listened, self._host.mapper
         if self.torque is None or mapper is None or not listened:

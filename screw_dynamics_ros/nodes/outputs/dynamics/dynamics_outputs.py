@@ -27,7 +27,7 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan, Stage, python_step
+from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan, Stage, StateStep
 from screw_dynamics_ros.nodes.model import torque_terms
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
@@ -47,7 +47,7 @@ from ..quantity_messages import message_of
 from . import constraint_wrenches
 from .commands import Commands
 from .constraint_wrenches import ConstraintWrenches
-from .reference import FollowedReference
+from .reference import FollowedReference, follow
 
 TABLE = (
     Specification(
@@ -128,7 +128,7 @@ class Dynamics:
         self._apply({})
         self.commands = Commands(node, host)
         host.endings.append(self.commands)
-        self.reference = FollowedReference(node, host, self.commands.blend)
+        self.reference = FollowedReference(node, self.commands.changed)
         dynamics_services.register(host, node, host.payloads.bodies)
         host.diagnostics.add(self._constraint_status, node)
 
@@ -174,10 +174,7 @@ class Dynamics:
     def stages(self) -> list[Stage]:
         """Return the stages for each joint state: the reference first, the command last."""
         return [
-            Stage(
-                python_step('the reference', self.reference.update),
-                is_needed=lambda: self.reference.is_followed,
-            ),
+            Stage(prepare=StateStep(follow, lambda: self.reference)),
             Stage(consume=self.commands.step(), is_needed=lambda: self.commands.is_listened),
         ]
 

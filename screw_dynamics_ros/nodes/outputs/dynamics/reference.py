@@ -9,6 +9,7 @@ the measured state.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -19,34 +20,47 @@ from rclpy.node import Node
 from rclpy.validate_full_topic_name import validate_full_topic_name
 from trajectory_msgs.msg import JointTrajectory
 
+from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
+from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.measurement.reference_torques import GIVEN, rows
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
+from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, seconds, time_of
+from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.messages.reference import Reference
 from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics.command_topic import CommandTopic
 
-from .reference_controller import ControllerReference
+from .reference_controller import (
+    ControllerReference,
+    forget_controller,
+    write_controller,
+)
 from .reference_joints import ReferenceJoints
 from .reference_parameters import TABLE
-from .reference_trajectory import TrajectoryReference
+from .reference_trajectory import (
+    TrajectoryReference,
+    forget_trajectory,
+    write_trajectory,
+)
 
 MEASURED = 'measured state'
+#: Sources of the reference.
+SOURCES = (MEASURED, TrajectoryReference.name, ControllerReference.name)
+FROM_MEASUREMENT, FROM_TRAJECTORY, FROM_CONTROLLER = range(3)
 
 
-class FollowedReference:
+class FollowedReference(Record):
     """Writes the reference into the parameter 'reference' of the kernel at each joint state.
 
     Parameters
     ----------
     node : rclpy.node.Node
-    host : ModelHost
-    blend : callable
-        Called when torques may make a step because the source of the reference changes.
+    changed : (1,) array of int64
+        Receives 1 when torques may make a step because the source of the reference changes.
     refusal : callable, optional
         Returns why references are refused now, '' if they are not.
     afterwards : str
@@ -54,97 +68,92 @@ class FollowedReference:
 
     Attributes
     ----------
-    source : str
-        Name of the active source, `MEASURED` without a reference.
+    joints : int
+        n.
+    trajectory : TrajectoryReference
+    controller : ControllerReference
+    active, paths_begun : int
+        The active source, one of `SOURCES`, and the number of paths that have begun.
+    rows, wanted : (4 n,) arrays
+        The parameter of the kernel: current and next numbers.
+    changed
+        As given.
+    forgotten : int
+        How often everything received has been forgotten.
     """
+
+    joints: int
+    trajectory: TrajectoryReference
+    controller: ControllerReference
+    active: int
+    paths_begun: int
+    rows: Floats
+    wanted: Floats
+    changed: Ints
+    forgotten: int
 
     def __init__(
         self,
         node: Node,
-        host: ModelHost,
-        blend: Callable[[], None],
+        changed: Ints,
         refusal: Callable[[], str] = lambda: '',
         afterwards: str = 'feedforward follows the measured state',
     ) -> None:
-        self._node, self._blend = node, blend
+        self._node = node
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._check(self._parameters.values)
-        self._trajectory = TrajectoryReference(self._parameters, refusal, afterwards)
-        self._controller = ControllerReference(node, self._parameters)
+        self.trajectory = TrajectoryReference(refusal, afterwards)
+        self.controller = ControllerReference(node, self._parameters)
+        self.changed = changed
+        self._apply({})
         self._mapper: JointStateMapper | None = None
-        self._rows = np.zeros((4, 0))
-        self._latest: Reference | None = None
-        self.source, self._paths_begun = MEASURED, 0
         self._topic = CommandTopic(
             node,
             JointTrajectory,
             '~/reference',
             self.receive,
-            self._trajectory.refuse,
-            lambda: self._trajectory.timeout,
-            lambda: self._trajectory.is_followed,
+            self.trajectory.refuse,
+            lambda: self.trajectory.timeout,
+            lambda: self.trajectory.is_followed,
+            lambda: self.forgotten,
         )
 
     def receive(self, message: JointTrajectory) -> None:
         """Follow a trajectory_msgs/JointTrajectory, or refuse it."""
-        self._trajectory.receive(message)
+        self.trajectory.receive(message)
 
     def bind(self, model: RunningModel, mapper: JointStateMapper, reference: Array) -> None:
         """Adopt a new model, whose kernel reads the vector `reference`, (4 n,)."""
-        joints = ReferenceJoints.of(model)
-        self._mapper, self._rows = mapper, rows(reference)
-        self.source, self._latest = MEASURED, None
-        self._trajectory.bind(joints, mapper)
-        self._controller.bind(joints)
+        joints, self._mapper = ReferenceJoints.of(model), mapper
+        self.active, self.joints = FROM_MEASUREMENT, len(joints.names)
+        self.rows, self.wanted = reference, np.zeros_like(reference)
+        self.trajectory.bind(joints, mapper)
+        self.controller.bind(joints)
         self.update()
 
     @property
-    def is_followed(self) -> bool:
-        """Whether there is, or was, a reference."""
-        return self.source != MEASURED or self._trajectory.is_given or self._controller.is_given
+    def source(self) -> str:
+        """Name of the active source, `MEASURED` without a reference."""
+        return SOURCES[self.active]
 
     def forget(self) -> None:
         """Follow nothing that has been received."""
-        self._topic.release()
-        self._trajectory.forget()
-        self._controller.forget()
+        forget(self)
 
     def update(self) -> None:
         """Write the reference at the stamp of the current joint state."""
         mapper = self._mapper
         assert mapper is not None
-        self._topic.look()
-        source, reference = self._wanted(mapper)
-        names_others = (reference is None) != (self.source == MEASURED) or (
-            reference is not None and not np.array_equal(self._rows[GIVEN], reference.given)
-        )
-        begun = self._trajectory.paths_begun
-        if names_others or source != self.source or begun != self._paths_begun:
-            self._blend()
-        self.source, self._paths_begun = source, begun
-        if reference is self._latest:
-            return
-        self._latest = reference
-        if reference is None:
-            self._rows[:] = 0.0
-        else:
-            self._rows[:] = reference.given, reference.q, reference.v, reference.a
-
-    def _wanted(self, mapper: JointStateMapper) -> tuple[str, Reference | None]:
-        """Return the name of the source and its reference."""
-        reference = self._trajectory.at(mapper.stamp, mapper.q, mapper.v)
-        if reference is not None:
-            return self._trajectory.name, reference
-        reference = self._controller.at(mapper.stamp)
-        return (MEASURED if reference is None else self._controller.name), reference
+        write_reference(self, mapper.stamp, time.monotonic(), mapper.state.reshape(-1))
 
     def report(self, status: Status) -> None:
         """Report why sources are not used; `source` is active then."""
-        if self._mapper is not None:
-            self.update()
         self._topic.report(status)
-        self._trajectory.report(status)
-        self._controller.report(status)
+        with STATE_LOCK:
+            if self._mapper is not None:
+                self.update()
+            self.trajectory.report(status)
+            self.controller.report(status)
 
     def _check(self, values: dict[str, Any]) -> None:
         topic = values.get('controller_state_topic')
@@ -157,5 +166,54 @@ class FollowedReference:
                 raise ArgumentError(f'controller_state_topic {topic!r}: {error}') from None
 
     def _apply(self, values: dict[str, Any]) -> None:
+        self.trajectory.timeout = self._parameters['reference_timeout'] or np.inf
+        self.controller.timeout = self._parameters['controller_state_timeout']
         if 'controller_state_topic' in values:
-            self._controller.subscribe()
+            self.controller.subscribe()
+
+
+@typed
+def forget(f: FollowedReference) -> None:
+    """Follow nothing that has been received."""
+    forget_trajectory(f.trajectory)
+    forget_controller(f.controller)
+    f.forgotten += 1
+
+
+@typed
+def write_reference(f: FollowedReference, stamp: int, now: float, measured: Floats) -> None:
+    """Write the reference at a joint state.
+
+    Parameters
+    ----------
+    f : FollowedReference
+    stamp : int
+        Of the joint state [ns].
+    now : float
+        On the monotonic clock [s].
+    measured : (3 n,) array
+        The joint state.
+    """
+    n = f.joints
+    for k in range(4 * n):
+        f.wanted[k] = 0.0
+    source = FROM_MEASUREMENT
+    if write_trajectory(f.trajectory, stamp, now, measured, n, f.wanted):
+        source = FROM_TRAJECTORY
+    elif write_controller(f.controller, stamp, n, f.wanted):
+        source = FROM_CONTROLLER
+    is_other = source != f.active or f.trajectory.paths_begun != f.paths_begun
+    for k in range(n):
+        is_other = is_other or f.wanted[k] != f.rows[k]
+    if is_other:
+        f.changed[0] = 1
+    f.active = source
+    f.paths_begun = f.trajectory.paths_begun
+    copy_bytes(f.rows, f.wanted, 8 * 4 * n)
+
+
+@compiled_step
+def follow(f: FollowedReference, loop: LoopRecord) -> int:
+    """Write the reference, see `FollowedReference.update`."""
+    write_reference(f, loop.mapper.stamp, seconds(time_of(loop, MONOTONIC)), loop.state)
+    return TAKEN

@@ -15,13 +15,10 @@ from rclpy.node import Node
 from rclpy.subscription import Subscription
 
 from screw_dynamics_ros.core import ScrewDynamicsError
-from screw_dynamics_ros.core.units import NANOSECONDS
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.messages.reference import (
-    CONTROLLER_STATE,
-    Reference,
-    read_controller_state,
-)
+from screw_dynamics_ros.ros.messages.reference import CONTROLLER_STATE, read_controller_state
 from screw_dynamics_ros.ros.messages.trajectories import stamp_of
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -42,15 +39,33 @@ ABSENT = (
 )
 
 
-class ControllerReference:
+class ControllerReference(Record):
     """Reference from the latest state of a controller.
 
     Parameters
     ----------
     node : rclpy.node.Node
     parameters : Parameters
-        With `controller_state_topic` and `controller_state_timeout`.
+        With `controller_state_topic`.
+
+    Attributes
+    ----------
+    is_given, is_refused : bool
+        Whether there is one, and whether the last one was refused.
+    sent : int
+        Its stamp [ns].
+    age, timeout : float
+        Of the latest at its last use, and the largest age and lead [s].
+    rows : (4 n,) array
+        See `reference_torques.GIVEN`.
     """
+
+    is_given: bool
+    is_refused: bool
+    sent: int
+    age: float
+    timeout: float
+    rows: Floats
 
     name = 'controller state'
 
@@ -58,8 +73,6 @@ class ControllerReference:
         self._node, self._parameters = node, parameters
         self._joints: ReferenceJoints | None = None
         self._subscription: Subscription | None = None
-        self._latest: tuple[Reference, int] | None = None  # with its stamp [ns]
-        self._age = 0.0  # age of the latest at its last use [s]
         self._refused = ''
         self.subscribe()
 
@@ -67,7 +80,8 @@ class ControllerReference:
         """Subscribe to the topic of the parameter, if it is not empty."""
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
-        self._subscription, self._latest, self._refused = None, None, ''
+        self._subscription = None
+        forget_controller(self)
         topic = self._parameters['controller_state_topic']
         if topic and JointTrajectoryControllerState is not None:
             self._subscription = self._node.create_subscription(
@@ -80,11 +94,7 @@ class ControllerReference:
     def bind(self, joints: ReferenceJoints) -> None:
         """Adopt a new robot."""
         self._joints = joints
-        self.forget()
-
-    def forget(self) -> None:
-        """Forget the latest state of the controller."""
-        self._latest, self._refused = None, ''
+        forget_controller(self)
 
     def receive(self, message: Any) -> None:
         """Adopt a state of the controller, or refuse it and keep the previous one."""
@@ -92,30 +102,13 @@ class ControllerReference:
         if joints is None:
             return
         try:
-            reference = read_controller_state(message, joints.names, joints.known)
-            joints.check_reference(CONTROLLER_STATE, reference)
+            rows = read_controller_state(message, joints.names, joints.known)
+            joints.check_reference(CONTROLLER_STATE, rows)
         except ScrewDynamicsError as error:
-            self._refused = printable(str(error))
+            self._refused, self.is_refused = printable(str(error)), True
             return
-        self._refused, self._latest = '', (reference, stamp_of(message))
-
-    @property
-    def is_given(self) -> bool:
-        """Whether a state of the controller has been received."""
-        return self._latest is not None
-
-    def at(self, stamp: int) -> Reference | None:
-        """Return the reference of the controller at a stamp [ns], or None if it is unknown."""
-        if self._latest is None:
-            return None
-        reference, sent = self._latest
-        self._age = (stamp - sent) / NANOSECONDS
-        return reference.later(self._age) if self._is_recent else None
-
-    @property
-    def _is_recent(self) -> bool:
-        """Whether the latest state was recent at its last use."""
-        return abs(self._age) <= self._parameters['controller_state_timeout']
+        self.rows, self.sent = rows, stamp_of(message)
+        self.is_given, self.is_refused = True, False
 
     def report(self, status: Status) -> None:
         """Report why the state of the controller is not used."""
@@ -124,13 +117,48 @@ class ControllerReference:
             return
         if JointTrajectoryControllerState is None:
             status.report(Level.WARN, ABSENT)
-        elif self._refused:
+        elif self.is_refused:
             status.report(Level.WARN, f'controller state refused: {self._refused}')
-        elif self._latest is None:
+        elif not self.is_given:
             status.report(Level.WARN, f'no controller state on {topic} (controller_state_topic)')
-        elif not self._is_recent:
+        elif not is_recent(self):
             status.report(
                 Level.WARN,
-                f'the controller state on {topic} is {self._age:.3g} s older than the joint '
+                f'the controller state on {topic} is {self.age:.3g} s older than the joint '
                 'states, more than controller_state_timeout: it is not used',
             )
+
+
+@typed
+def forget_controller(state: ControllerReference) -> None:
+    """Forget the latest state of the controller."""
+    state.is_given = False
+    state.is_refused = False
+
+
+@typed
+def is_recent(state: ControllerReference) -> bool:
+    """Whether the latest state was recent at its last use."""
+    return abs(state.age) <= state.timeout
+
+
+@typed
+def write_controller(state: ControllerReference, stamp: int, n: int, rows: Floats) -> bool:
+    """Write the reference of the controller at a stamp [ns]; return whether it is known.
+
+    `rows` (4 n,) receive it as it is after its age with constant accelerations.
+    """
+    if not state.is_given:
+        return False
+    t = float(stamp - state.sent) / 1e9
+    state.age = t
+    if not is_recent(state):
+        return False
+    for k in range(n):
+        v = state.rows[2 * n + k]
+        a = state.rows[3 * n + k]
+        rows[k] = state.rows[k]
+        rows[n + k] = state.rows[n + k] + v * t + a * (0.5 * t * t)
+        rows[2 * n + k] = v + a * t
+        rows[3 * n + k] = a
+    return True

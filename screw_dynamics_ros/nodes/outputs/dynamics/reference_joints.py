@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core import UnknownNameError
+from screw_dynamics_ros.core.measurement.reference_torques import GIVEN
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.ros.messages.reference import Limits, Reference, check_limits
+from screw_dynamics_ros.ros.messages.reference import Limits, check_limits
 from screw_dynamics_ros.ros.names import shorten
 
 
@@ -77,11 +78,9 @@ class ReferenceJoints:
                     f'motors: {shorten(self.motors, 30)}'
                 )
 
-    def check_reference(
-        self, what: str, reference: Reference, measured: Array | None = None
-    ) -> None:
-        """Refuse a single point; see `check`."""
-        places = np.flatnonzero(reference.given)
+    def check_reference(self, what: str, reference: Array, measured: Array | None = None) -> None:
+        """Refuse a single point, (4, n), see `reference_torques.GIVEN`; see `check`."""
+        places = np.flatnonzero(reference[GIVEN])
         named = [self.names[k] for k in places]
-        q, v, a = (row[None, places] for row in (reference.q, reference.v, reference.a))
+        q, v, a = reference[1:, None, places]
         self.check(what, named, (q, v, a), measured)

@@ -12,22 +12,31 @@ import numpy as np
 from trajectory_msgs.msg import JointTrajectory
 
 from screw_dynamics_ros.core import ArgumentError, ScrewDynamicsError
-from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath, PathSequence, TimedPath
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
+from screw_dynamics_ros.core.compile.typed.records import Record
+from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath, path_functions
+from screw_dynamics_ros.core.motion.trajectory.path_sequence import (
+    PathSequence,
+    TimedPath,
+    begin_waiting,
+    clear,
+    write_motion_at,
+)
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.messages.reference import REFERENCE, Reference, read_reference
+from screw_dynamics_ros.ros.messages.reference import REFERENCE, read_reference
 from screw_dynamics_ros.ros.messages.trajectories import read_trajectory, stamp_of
 from screw_dynamics_ros.ros.names import printable
-from screw_dynamics_ros.ros.parameters import Parameters
 
 from .reference_joints import ReferenceJoints
 
 MAX_POINTS = 2000  # of a message, which take up to 20 ms
 
 
-class TrajectoryReference:
+class TrajectoryReference(Record):
     """Reference from the messages on `~/reference`.
 
     A message with one point is followed immediately, until the next message or its timeout. A
@@ -36,8 +45,6 @@ class TrajectoryReference:
 
     Parameters
     ----------
-    parameters : Parameters
-        With `reference_timeout`.
     refusal : callable
         Returns why references are refused now, '' if they are not.
     afterwards : str
@@ -45,39 +52,48 @@ class TrajectoryReference:
 
     Attributes
     ----------
+    paths : PathSequence
+    paths_begun : int
+        Each may start with a step.
+    is_given, is_refused : bool
+        Whether a message has been accepted for this robot, and whether the last one was refused.
+    has_point, is_late : bool
+        Whether a point is active, and whether the last one has timed out.
+    point : (4 n,) array
+        See `reference_torques.GIVEN`.
+    arrival, timeout : float
+        Of the point, on the monotonic clock; of references [s].
+    stamp : int
+        Of the latest joint state [ns].
     is_followed : bool
         Whether a reference is followed, or waits for its start.
     """
+
+    paths: PathSequence
+    paths_begun: int
+    is_given: bool
+    is_refused: bool
+    has_point: bool
+    is_late: bool
+    point: Floats
+    arrival: float
+    timeout: float
+    stamp: int
+    is_followed: bool
 
     name = 'reference'
 
     def __init__(
         self,
-        parameters: Parameters,
         refusal: Callable[[], str] = lambda: '',
         afterwards: str = 'feedforward follows the measured state',
     ) -> None:
-        self._parameters, self._refusal, self._afterwards = parameters, refusal, afterwards
+        self._refusal, self._afterwards = refusal, afterwards
         self._joints: ReferenceJoints | None = None
         self._mapper: JointStateMapper | None = None
-        self._accepted: tuple[JointTrajectory, float] | None = None  # with its arrival time
-        self._point: tuple[Reference, float] | None = None  # active point with its arrival time
-        self._paths = PathSequence()
-        self._given = np.zeros(0, dtype=bool)  # joints of the current path
-        self._is_late, self._refused = False, ''
-        self.is_followed = False
-        self._stamp = 0  # of the latest joint state [ns]
-        self.paths_begun = 0  # each may start with a step
-
-    @property
-    def timeout(self) -> float:
-        """Timeout of references [s]."""
-        return self._parameters['reference_timeout'] or np.inf
-
-    @property
-    def is_given(self) -> bool:
-        """Whether there has been a reference for this robot."""
-        return self._accepted is not None or self._point is not None
+        self._accepted = JointTrajectory(), -np.inf  # message and arrival time
+        self.paths, self.timeout, self._refused = PathSequence(), np.inf, ''
+        path_functions()  # compiled now, not while joint states wait for the first path
 
     def receive(self, message: JointTrajectory) -> None:
         """Follow a message, or refuse it and keep the previous reference."""
@@ -94,58 +110,53 @@ class TrajectoryReference:
             try:
                 self._follow(self._made(message, arrival), arrival)
             except ScrewDynamicsError as error:
-                self._refused = printable(str(error))
+                self.refuse(printable(str(error)))
                 return
-        self._accepted = message, arrival
+        self._accepted, self.is_given = (message, arrival), True
 
     def bind(self, joints: ReferenceJoints, mapper: JointStateMapper) -> None:
         """Adopt a new robot; a reference for the previous one is followed if it fits."""
         before, self._joints, self._mapper = self._joints, joints, mapper
-        self._is_late, self._refused = False, ''
-        if self._accepted is None:
+        self.refuse('')
+        self.is_late = False
+        if not self.is_given:
             return
         message, arrival = self._accepted
         if len(message.points) == 1 and time.monotonic() - arrival > self.timeout:
-            self._accepted, self._is_late = None, True
+            forget_trajectory(self)
+            self.is_late = True
             return
         try:
             made = self._made(message, arrival)
         except ScrewDynamicsError as error:
-            self._refused = printable(str(error)) if before is None else ''
-            self._accepted = self._point = None
-            self._paths.clear()
+            forget_trajectory(self)
+            self.refuse(printable(str(error)) if before is None else '')
             return
         if before is None or before.names != joints.names:
-            self._paths.clear()
-            self._point = None
+            forget_trajectory(self)
+            self.is_given = True
             self._follow(made, arrival)
 
     def refuse(self, reason: str) -> None:
         """Report why the last message is refused, '' if it is not."""
-        self._refused = reason
+        self._refused, self.is_refused = reason, bool(reason)
 
-    def forget(self) -> None:
-        """Follow nothing that has been received."""
-        self._accepted = self._point = None
-        self._is_late, self._refused = False, ''
-        self._paths.clear()
-
-    def _made(self, message: JointTrajectory, arrival: float) -> Reference | TimedPath:
+    def _made(self, message: JointTrajectory, arrival: float) -> Array | TimedPath:
         """Return a message as a point or a path; raises `ScrewDynamicsError`."""
         return self._path(message, arrival) if len(message.points) > 1 else self._single(message)
 
-    def _follow(self, made: Reference | TimedPath, arrival: float) -> None:
+    def _follow(self, made: Array | TimedPath, arrival: float) -> None:
         """Follow a point immediately, a path from its start."""
-        self._is_late = False
+        self.is_late = False
         if isinstance(made, TimedPath):
             assert self._mapper is not None
-            self._stamp = self._mapper.stamp
-            self._paths.add(made)
+            self.stamp = self._mapper.stamp
+            self.paths.add(made)
         else:
-            self._point = made, arrival
-            self._paths.clear()
+            self.point, self.arrival, self.has_point = made, arrival, True
+            clear(self.paths)
 
-    def _single(self, message: JointTrajectory) -> Reference:
+    def _single(self, message: JointTrajectory) -> Array:
         """Return the reference of a message with one point."""
         assert self._joints is not None
         point = read_reference(message, self._joints.names, self._joints.known)
@@ -164,7 +175,7 @@ class TrajectoryReference:
             raise ArgumentError(f'time_from_start of the reference begins at {path.start:g} s')
         now = self._stamp_at(arrival)
         start = stamp_of(message) or now
-        timed = TimedPath(np.array([joints.names.index(name) for name in read.joints]), path, start)
+        timed = TimedPath([joints.names.index(name) for name in read.joints], path, start)
         if timed.end < now:
             raise ArgumentError(
                 f'the reference ended {(now - timed.end) / NANOSECONDS:g} s before its arrival; '
@@ -189,54 +200,87 @@ class TrajectoryReference:
         )
         return known[0] + round((moment - known[1]) * NANOSECONDS)
 
-    def at(self, stamp: int, q: Array, v: Array) -> Reference | None:
-        """Return the reference at the stamp [ns] of a state, or None.
-
-        `q` and `v`, (n,) each, are the measured state.
-        """
-        reference = self._at(stamp, q, v)
-        self.is_followed = reference is not None or self._paths.waiting is not None
-        return reference
-
-    def _at(self, stamp: int, q: Array, v: Array) -> Reference | None:
-        if stamp < self._stamp:  # a trajectory would begin again
-            self._paths.clear()
-        self._stamp = stamp
-        if self._paths.advance(stamp, q, v):
-            assert self._paths.current is not None
-            self._point = None
-            self._given = np.zeros(len(q), dtype=bool)
-            self._given[self._paths.current.joints] = True
-            self.paths_begun += 1
-        if self._point is not None:
-            return self._recent_point()
-        current = self._paths.current
-        if current is None or (stamp - current.end) / NANOSECONDS > self.timeout:
-            self._paths.current = None
-            return None
-        rows = np.zeros((3, len(q)))
-        rows[:, current.joints] = current.state(stamp)
-        return Reference(self._given, *rows)
-
-    def _recent_point(self) -> Reference | None:
-        """Return the latest point, unless it has timed out."""
-        assert self._point is not None
-        point, arrival = self._point
-        if time.monotonic() - arrival <= self.timeout:
-            return point
-        self._point, self._is_late = None, True
-        return None
-
     def report(self, status: Status) -> None:
         """Report refused and outdated references, and the progress of a trajectory."""
-        if self._refused:
+        if self.is_refused:
             status.report(Level.WARN, f'reference refused: {self._refused}')
-        if self._is_late:
+        if self.is_late:
             status.report(
                 Level.WARN,
                 f'the reference is older than reference_timeout: {self._afterwards}',
             )
-        for path, text in ((self._paths.current, 'followed'), (self._paths.waiting, 'waits')):
+        for path, text in ((self.paths.current, 'followed'), (self.paths.waiting, 'waits')):
             if path is not None:
-                elapsed = (self._stamp - path.start) / NANOSECONDS
+                elapsed = (self.stamp - path.start) / NANOSECONDS
                 status.values[f'trajectory {text}'] = f'{elapsed:.2f} s of {path.path.end:g} s'
+
+
+@typed
+def forget_trajectory(t: TrajectoryReference) -> None:
+    """Follow nothing that has been received."""
+    clear(t.paths)
+    t.is_given = False
+    t.is_refused = False
+    t.has_point = False
+    t.is_late = False
+
+
+@typed
+def write_trajectory(
+    t: TrajectoryReference, stamp: int, now: float, measured: Floats, n: int, rows: Floats
+) -> bool:
+    """Write the reference at a joint state into rows of zeros, (4 n,); return whether there is one.
+
+    Parameters
+    ----------
+    t : TrajectoryReference
+    stamp : int
+        Of the joint state [ns].
+    now : float
+        On the monotonic clock [s].
+    measured : (3 n,) array
+        The joint state, of which positions and velocities are read.
+    n : int
+        Number of joints.
+    rows : (4 n,) array
+    """
+    paths = t.paths
+    if stamp < t.stamp:  # a trajectory would begin again
+        clear(paths)
+    t.stamp = stamp
+    if begin_waiting(paths, stamp, measured, measured[n:]):
+        t.has_point = False
+        t.paths_begun += 1
+    is_followed = write_point(t, now, n, rows) if t.has_point else write_path(t, n, rows)
+    t.is_followed = is_followed or paths.begun < len(paths.paths)
+    return is_followed
+
+
+@typed
+def write_point(t: TrajectoryReference, now: float, n: int, rows: Floats) -> bool:
+    """Write the latest point, unless it has timed out."""
+    t.has_point = now - t.arrival <= t.timeout
+    t.is_late = not t.has_point
+    if t.has_point:
+        copy_bytes(rows, t.point, 8 * 4 * n)
+    return t.has_point
+
+
+@typed
+def write_path(t: TrajectoryReference, n: int, rows: Floats) -> bool:
+    """Write the current path at the current stamp, up to the timeout after its end."""
+    paths = t.paths
+    if not paths.follows:
+        return False
+    path = paths.paths[paths.begun - 1]
+    paths.follows = float(t.stamp - path.end) / 1e9 <= t.timeout
+    if not paths.follows:
+        return False
+    write_motion_at(paths, t.stamp)
+    k = len(path.joints)
+    for i in range(k):
+        joint = path.joints[i]
+        rows[joint] = 1.0
+        for row in range(3):
+            rows[(row + 1) * n + joint] = paths.motion[row * k + i]
+    return True

@@ -14,12 +14,12 @@ from screw_dynamics_ros.core.motion.trajectory import (
     with_efforts,
 )
 from screw_dynamics_ros.core.motion.trajectory.feasible_motion import ExceededLimitError
-from screw_dynamics_ros.core.motion.trajectory.joint_path import (
-    JointPath,
+from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath, completed_path, refined
+from screw_dynamics_ros.core.motion.trajectory.path_sequence import (
     PathSequence,
     TimedPath,
-    completed_path,
-    refined,
+    begin_waiting,
+    write_motion_at,
 )
 from screw_dynamics_ros.core.motion.trajectory.required_efforts import held_at_end
 from support.robots import urdf_path
@@ -131,7 +131,8 @@ def test_the_end_of_a_motion_is_held(robot):
 def test_joints_that_the_path_before_did_not_move_start_where_they_are_measured():
     arm = PathSequence()
     arm.add(TimedPath(np.array([0]), JointPath([0.0, 2.0], [[0.0], [2.0]]), 0))
-    arm.advance(0, np.array([9.0, 9.0]), np.zeros(2))
+    begin_waiting(arm, 0, np.array([9.0, 9.0]), np.zeros(2))
     arm.add(TimedPath(np.array([0, 1]), JointPath([1.0], [[0.0, 0.0]]), 10**9))
-    arm.advance(10**9, np.array([9.0, 9.0]), np.zeros(2))
-    assert arm.state(10**9)[1].tolist() == [1.0, 9.0]
+    begin_waiting(arm, 10**9, np.array([9.0, 9.0]), np.zeros(2))
+    write_motion_at(arm, 10**9)
+    assert arm.motion[:2].tolist() == [1.0, 9.0]

@@ -1,0 +1,296 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""References are followed in the compiled loop, with the bytes that Python publishes."""
+
+import sys
+from collections import Counter
+from functools import partial
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+pytest.importorskip('llvmlite')
+pytest.importorskip('screw_dynamics_msgs.msg._model_state')
+if not sys.platform.startswith('linux'):
+    pytest.skip('the loop is for Linux', allow_module_level=True)
+
+from nodes.hosting import test_compiled_loop
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from screw_dynamics_ros.nodes.outputs.dynamics import reference_controller
+from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
+from screw_dynamics_ros.ros.messages.trajectories import set_duration
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
+
+pair = test_compiled_loop.pair
+Q = test_compiled_loop.Q
+TOPICS = '/commands', '/feedforward'
+STEP = 0.004  # s between joint states
+MS = 1_000_000
+
+
+class Followed:
+    """Two nodes that command torques, and the references that both receive."""
+
+    def __init__(self, make):
+        self.both = make(model_state=[''])
+        for values in (
+            {'enabled': False},
+            {'blend_time': 0.05, 'ramp_time': 0.05},
+            {'enabled': True},
+        ):
+            self.set(**values)
+        self.groups = [
+            group
+            for node in self.both.nodes
+            for group in node.host.builder.groups
+            if isinstance(group, Dynamics)
+        ]
+        self.random = np.random.default_rng(4)
+        self.states(40)
+        assert self.outcomes(8) == {'done': 8}
+
+    def set(self, **values):
+        self.both.set(0, **values)
+        self.both.listen(TOPICS)
+
+    def states(self, count, step=STEP):
+        """Let joint states come near `Q`."""
+        for _ in range(count):
+            self.both.wait(step)
+            q, v, tau = self.random.uniform(-0.002, 0.002, (3, len(Q)))
+            self.both.send(q=Q + q, v=v, tau=tau)
+
+    def outcomes(self, count):
+        return Counter(self.both.loop.outcomes[-count:])
+
+    @property
+    def now(self):
+        return self.both.loop.clock.time_ns()
+
+    def send(self, *rows, times=(0.0,), names=None, start=None):
+        """Send rows of positions, velocities and accelerations, (N, k), to both."""
+        message = JointTrajectory(joint_names=names or self.both.joints)
+        stamp = 0 if start is None else self.now + round(start * 1e9)
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+        for time, *values in zip(times, *rows):
+            fields = 'positions', 'velocities', 'accelerations'
+            point = JointTrajectoryPoint(**{f: list(map(float, v)) for f, v in zip(fields, values)})
+            set_duration(point.time_from_start, time)
+            message.points.append(point)
+        self.receive(lambda group: group.reference.receive(message))
+
+    def receive(self, use):
+        for group in self.groups:
+            with STATE_LOCK:
+                use(group)
+
+    def follow(self, seconds, orders=3, start=None):
+        """Send a motion near `Q` within some seconds."""
+        rows = self.random.uniform(-0.01, 0.01, (orders, 3, len(Q)))
+        rows[0] += Q
+        self.send(*rows, times=np.linspace(0.0, seconds, 3), start=start)
+        assert 'refused' not in self.reports()[1]
+
+    def reports(self):
+        """Return level, summary and values of both statuses, which are equal."""
+        found = []
+        for group in self.groups:
+            with STATE_LOCK:
+                status = group.status()
+            found.append((status.level, status.summary, dict(status.values)))
+        assert found[0] == found[1]
+        return found[0]
+
+    @property
+    def source(self):
+        return self.reports()[2]['feedforward follows']
+
+
+@pytest.fixture
+def followed(pair):
+    return partial(Followed, pair)
+
+
+def test_a_trajectory_is_followed_without_python(followed):
+    """2000 states; only those right after its begin and its end blend commands in Python."""
+    made = followed()
+    made.set(joints=made.both.joints[:5])
+    made.states(40)
+    before = len(made.both.loop.outcomes)
+    made.follow(7.0)
+    made.states(1700)
+    assert made.source == 'reference'
+    made.states(300)
+    assert made.source == 'measured state'
+    outcomes = Counter(made.both.loop.outcomes[before:])
+    assert set(outcomes) == {'done', 'complete'}
+    assert outcomes['complete'] <= 2 * (0.05 / STEP + 2)
+    assert made.outcomes(100) == {'done': 100}
+
+
+@pytest.mark.parametrize('orders', [1, 2, 3])
+def test_trajectories_replace_one_another(followed, orders):
+    """In the middle, in the future, late, of other joints, and from where the joints are."""
+    made = followed()
+    for start in (None, 0.05, -0.1, 0.0):
+        made.follow(0.4, orders=orders, start=start)
+        made.states(50)
+        assert made.source == 'reference'
+    names = made.both.joints[4:1:-1]
+    rows = np.zeros((orders, 2, 3))
+    rows[0] = Q[4:1:-1] + 0.01
+    made.send(*rows, times=(0.2, 0.6), names=names)  # has no point at its begin
+    made.states(20)
+    rows = np.zeros((orders, 1, 2))
+    rows[0] = Q[2:4]
+    made.send(*rows, times=(0.3,), names=made.both.joints[2:4])  # a point of other joints
+    made.states(200)
+    assert made.source == 'measured state'
+    assert made.reports()[1].startswith('the reference is older than reference_timeout')
+    assert made.outcomes(60) == {'done': 60}
+
+
+def test_the_last_point_is_held_for_ever(followed):
+    made = followed()
+    made.set(reference_timeout=0.0)
+    made.follow(0.1)
+    made.states(400)
+    assert made.source == 'reference'
+    assert made.outcomes(300) == {'done': 300}
+    made.set(reference_timeout=0.5)
+    made.states(40)
+    assert made.source == 'measured state'
+
+
+@pytest.mark.parametrize(
+    'change',
+    [
+        {'rows': [np.full((2, 8), np.nan)], 'times': (0.0, 1.0)},
+        {'rows': [np.full((2, 8), 99.0)], 'times': (0.0, 1.0)},
+        {'rows': [np.zeros((2, 8))], 'times': (1.0, 1.0)},
+        {'rows': [Q[None, :1]], 'names': ['nose']},
+        {'rows': [Q[None], Q[None] * np.inf]},
+    ],
+    ids=['nan', 'limits', 'times', 'name', 'velocities'],
+)
+def test_refused_references_leave_the_one_before(followed, change):
+    made = followed()
+    made.follow(2.0)
+    made.states(60)
+    made.send(*change['rows'], **{k: v for k, v in change.items() if k != 'rows'})
+    made.states(20)
+    _, summary, values = made.reports()
+    assert summary.startswith('reference refused: ')
+    assert values['feedforward follows'] == 'reference'
+    assert made.outcomes(20) == {'done': 20}
+
+
+def test_streamed_points_need_no_python(followed):
+    made = followed()
+    for k in range(100):
+        made.send(Q[None] + 1e-4 * k, np.full((1, 8), 0.05))
+        made.states(1)
+    assert made.outcomes(50) == {'done': 50}
+    assert made.source == 'reference'
+    made.send(Q[None, :4], names=made.both.joints[:4])
+    made.states(1)
+    assert made.outcomes(1) == {'complete': 1}  # other joints
+    made.states(30)
+    assert made.outcomes(10) == {'done': 10}
+    made.states(150)
+    assert made.source == 'measured state'
+
+
+def test_pauses_steps_of_the_clock_and_other_robots(followed):
+    """Within a path, at its end, and where stamps go back: it ends."""
+    made = followed()
+    made.follow(3.0)
+    made.states(30)
+    for pause in (0.3, 0.7):
+        made.states(1, step=pause)
+        made.states(30)
+        assert made.source == 'reference'
+    assert made.outcomes(10) == {'done': 10}
+    made.both.send(q=Q, stamp=made.both.stamp - 3000 * MS)
+    made.states(60)
+    assert made.source == 'measured state'
+    made.follow(3.0)
+    made.states(30)
+    made.both.describe(test_compiled_loop.OTHER)
+    made.both.listen(TOPICS)
+    for _ in range(10):
+        made.both.wait(STEP)
+        made.both.send(q=[0.1, 0.2], v=[0.0, 0.1], tau=[0.0, 0.0])
+    made.both.describe(test_compiled_loop.ARM)
+    made.both.listen(TOPICS)
+    made.follow(3.0)
+    made.states(80)
+    assert made.source == 'reference'
+
+
+# --- the state of a controller --------------------------------------------------------------------
+
+
+def tell(made, q, v=(), a=(), age=0.0, names=None):
+    """Let both receive a state of the controller."""
+    message = reference_controller.JointTrajectoryControllerState(
+        joint_names=names or made.both.joints
+    )
+    stamp = made.now - round(age * 1e9)
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+    values = ([float(x) for x in row] for row in (q, v, a))
+    message.reference = JointTrajectoryPoint(
+        **dict(zip(('positions', 'velocities', 'accelerations'), values))
+    )
+    made.receive(lambda group: group.reference.controller.receive(message))
+
+
+@pytest.fixture
+def controlled(followed):
+    pytest.importorskip('control_msgs.msg')
+    made = followed()
+    made.set(controller_state_topic='/arm/controller_state')
+    made.states(20)
+    return made
+
+
+def test_a_controller_is_followed_without_python(controlled):
+    made = controlled
+    made.follow(0.5)  # has priority
+    for k in range(400):
+        if k % 5 == 0:
+            v, a = made.random.uniform(-0.1, 0.1, (2, 8))
+            tell(made, Q + 0.02 * np.sin(0.05 * k), v, a, age=0.001)
+        made.states(1)
+        assert made.source == ('reference' if k < 245 else 'controller state') or 240 < k < 255
+    assert made.outcomes(100) == {'done': 100}
+    made.states(60)  # it is silent
+    _, summary, values = made.reports()
+    assert 'more than controller_state_timeout: it is not used' in summary
+    assert values['feedforward follows'] == 'measured state'
+    assert made.outcomes(10) == {'done': 10}
+
+
+def test_states_of_a_controller_that_are_late_early_refused_or_of_other_joints(controlled):
+    made = controlled
+    sources = []
+    for age in (0.0, 0.2, -0.2, -0.05):
+        tell(made, Q, age=age)
+        made.states(4)
+        sources.append(made.source)
+    assert sources == ['controller state', 'measured state', 'measured state', 'controller state']
+    tell(made, np.full(8, np.nan))
+    made.states(4)
+    assert made.reports()[1].startswith('controller state refused')
+    tell(made, Q[[5, 1]], np.full(2, np.nan), names=[made.both.joints[k] for k in (5, 1)])
+    made.states(4)
+    assert made.source == 'controller state'
+    made.set(controller_state_timeout=0.005)
+    made.states(4)
+    assert made.source == 'measured state'
+    made.set(controller_state_topic='')
+    made.states(20)
+    assert made.outcomes(2) == {'done': 2}
