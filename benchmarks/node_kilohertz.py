@@ -117,7 +117,7 @@ def prepare() -> bool:
         import pinocchio_node  # noqa: F401
         import rclpy  # noqa: F401
 
-        from screw_dynamics_ros.ros.process.middleware import use_profiles
+        from screw_dynamics_ros.ros.process.executor import use_profiles
     except ImportError as error:
         print(f'nodes at 1 kHz are not measured: {error}', file=sys.stderr)
         return False

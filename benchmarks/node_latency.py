@@ -55,7 +55,7 @@ def figures(quick: bool) -> Iterator[Figure]:
         import rclpy  # noqa: F401
 
         from screw_dynamics_ros.cli.demo.node_processes import Children, free_domain
-        from screw_dynamics_ros.ros.process.middleware import use_profiles
+        from screw_dynamics_ros.ros.process.executor import use_profiles
     except ImportError as error:
         print(f'node latency is not measured: {error}', file=sys.stderr)
         return
@@ -124,7 +124,7 @@ def compared_with_echo(outputs: str, result: dict[str, Any], profiles: str) -> I
 
 def same_profiles(processes: Iterable[int]) -> str:
     """Return the middleware and the profiles of it that processes were started with."""
-    from screw_dynamics_ros.ros.process.middleware import PROFILES
+    from screw_dynamics_ros.ros.process.executor import PROFILES
 
     names = ('RMW_IMPLEMENTATION', *(variable for variable, *_ in PROFILES))
     found = set()

@@ -19,14 +19,13 @@ mpl.use('Agg')
 import matplotlib.pyplot as plt
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.arms.inverse.redundancy.criteria import Cost
-from screw_dynamics_ros.core.textbook.redundancy.capsules import Capsule
+from screw_dynamics_ros.core.arms.inverse.redundancy import Cost
 from screw_dynamics_ros.core.textbook.redundancy.dexterity import (
     Manipulability,
     SingularityDistance,
 )
 from screw_dynamics_ros.core.textbook.redundancy.joint_springs import LimitCentering
-from screw_dynamics_ros.core.textbook.redundancy.obstacles import ObstacleRepulsion
+from screw_dynamics_ros.core.textbook.redundancy.obstacles import Capsule, ObstacleRepulsion
 from screw_dynamics_ros.core.textbook.redundancy.torque import HoldingTorque
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -68,7 +68,7 @@ def wakes(profile: bool, count: int) -> int | None:
 @contextmanager
 def environment(profile: bool, folder: Path) -> Iterator[None]:
     """Let processes start with our profile, or with one that says nothing."""
-    from screw_dynamics_ros.ros.process.middleware import PROFILES
+    from screw_dynamics_ros.ros.process.executor import PROFILES
 
     before = dict(os.environ)
     bare = folder / 'bare.xml'

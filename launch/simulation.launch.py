@@ -32,12 +32,14 @@ from screw_dynamics_ros.core import ArgumentError, DescriptionError, Robot
 from screw_dynamics_ros.core.motion.control.joint_gains import joint_gains
 from screw_dynamics_ros.ros import launch_arguments as check
 from screw_dynamics_ros.ros import launch_files as files
-from screw_dynamics_ros.ros.ros2_control.command_interfaces import EXPECTED
-from screw_dynamics_ros.ros.ros2_control.controllers import Controllers, controllers_for
-from screw_dynamics_ros.ros.ros2_control.generated_files import GeneratedFiles, write_files
-from screw_dynamics_ros.ros.ros2_control.hardware_description import (
+from screw_dynamics_ros.ros.ros2_control import (
+    EXPECTED,
+    Controllers,
+    GeneratedFiles,
     SimulatedHardware,
+    controllers_for,
     with_simulated_hardware,
+    write_files,
 )
 
 SERVO_FREQUENCY = 30.0  # rad/s, of the trajectory controller that commands efforts

@@ -176,7 +176,7 @@ COMMANDS = {
     ),
     'parity': CommandRow(
         'compare a robot in this package, Pinocchio, MuJoCo and KDL',
-        'screw_dynamics_ros.cli.parity.command',
+        'screw_dynamics_ros.cli.parity',
     ),
     'calibrate': CommandRow(
         'correct the URDF of a robot by measured poses, points or distances',
@@ -188,7 +188,7 @@ COMMANDS = {
     ),
     'excite': CommandRow(
         'design a motion from which the dynamics of a robot can be identified',
-        'screw_dynamics_ros.cli.excite.command',
+        'screw_dynamics_ros.cli.excite',
     ),
     'annotate': CommandRow(
         'add the outputs of the nodes to a recording',

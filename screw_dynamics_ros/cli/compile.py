@@ -31,8 +31,7 @@ from pathlib import Path
 from ..core import Robot, ScrewDynamicsError, UnknownNameError
 from ..core.compile.llvm.objects import object_file
 from ..core.compile.text.c_source import CSource, identifier, is_name
-from ..core.compile.text.cmake_library import cmake_library
-from ..core.compile.text.cpp_header import cpp_header
+from ..core.compile.text.cpp_library import cmake_library, cpp_header
 from ..core.description.formats import read_robot_description
 from ..core.motion.laws.c_law import c_law
 from ..core.motion.laws.law_source import LawSource, options_of

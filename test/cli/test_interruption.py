@@ -20,10 +20,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from screw_dynamics_ros.cli import parity
 from screw_dynamics_ros.cli.annotate import command as annotate
 from screw_dynamics_ros.cli.command_line import write_whole
 from screw_dynamics_ros.cli.identify import command as identify
-from screw_dynamics_ros.cli.parity import command as parity
 from screw_dynamics_ros.core import Robot
 from support.paths import ROOT
 from support.recordings import write_stack
@@ -134,7 +134,7 @@ def test_interrupted_commands_say_so(module, inner, words, monkeypatch, capsys):
 
     monkeypatch.setattr(module, inner, interrupted)
     assert module.main(words) == 130
-    name = module.__name__.split('.')[-2]
+    name = module.__name__.removesuffix('.command').rpartition('.')[2]
     assert capsys.readouterr().err == f'\n{name}: interrupted\n'
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from screw_dynamics_ros.cli import parity
 from screw_dynamics_ros.cli.doctor import command as doctor
 from screw_dynamics_ros.cli.library_messages import MAX_KINDS, caught_messages, counted
-from screw_dynamics_ros.cli.parity import command as parity
 from support.robots import UNIT_INERTIA, joint, robot
 
 

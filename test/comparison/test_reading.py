@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from screw_dynamics_ros.comparison.explanation import structural_differences
 from screw_dynamics_ros.comparison.reading import (
     MASSLESS,
     DescriptionReading,
@@ -21,7 +22,6 @@ from screw_dynamics_ros.comparison.reading import (
     subtracted,
     with_rigid_body,
 )
-from screw_dynamics_ros.comparison.structure import structural_differences
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import (
     Inertia,

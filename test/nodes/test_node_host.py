@@ -51,7 +51,7 @@ BOOKKEEPING = {
     'ros/data_path/records.py',
     'ros/joint_states/policies.py',
     'ros/messages/cdr.py',
-    'ros/process/deferred_work.py',
+    'ros/process/timers.py',
     'ros/process/faults.py',
     'ros/process/state_lock.py',
     'ros/topics/transport.py',

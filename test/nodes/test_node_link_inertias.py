@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.measurement.quantities import ENERGY
 from screw_dynamics_ros.core.measurement.reference_torques import rows
 from screw_dynamics_ros.nodes.model.link_inertias import with_inertias
 from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import MOMENTUM
-from screw_dynamics_ros.ros.messages.inertias import write_inertia
+from screw_dynamics_ros.ros.messages.conversions import write_inertia
 from screw_dynamics_ros.ros.status import Level
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path

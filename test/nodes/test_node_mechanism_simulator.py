@@ -22,9 +22,8 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems imp
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.simulated_mechanism import (
     SimulatedMechanism,
 )
-from screw_dynamics_ros.nodes.mechanism.assembly import make_mechanism
 from screw_dynamics_ros.nodes.mechanism.parameters import TABLE
-from screw_dynamics_ros.nodes.mechanism.simulator import MechanismSimulator
+from screw_dynamics_ros.nodes.mechanism.simulator import MechanismSimulator, make_mechanism
 from screw_dynamics_ros.nodes.simulation.simulator import Simulator
 from support.linkages import BARS, CLOSURES, FOUR_BAR
 from support.node_bench import NodeBench

@@ -20,8 +20,7 @@ EXCEPTIONS = {
     'core/compile/cpython/layout.py': {'layout_fault'},
     'core/compile/cpython/stacks.py': {'__init__', 'add'},
     'core/compile/kernels.py': {'single'},
-    'core/compile/result_memory.py': {'__init__'},
-    'core/compile/stack_runs.py': {'__call__'},
+    'core/compile/stack_runs.py': {'__call__', '__init__'},
     'core/compile/typed/external.py': {'__call__', 'address_of'},
     'core/compile/typed/library.py': {'__init__', 'from_param'},
     'core/compile/typed/primitives.py': {''},  # its name

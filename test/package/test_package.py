@@ -209,7 +209,6 @@ def test_core_imports_no_ros():
     own = {
         'robot/autograd/pytorch.py': {'torch'},
         'robot/autograd/jax.py': {'jax'},
-        'description/mjcf_compiler.py': {'mujoco'},
         'description/mjcf_model.py': {'mujoco'},
     }
     for path in sources(PACKAGE / 'core'):

@@ -18,11 +18,11 @@ import pytest
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
+from screw_dynamics_ros.core.arms.families.chain_solutions import make_jacobian, make_polisher
 from screw_dynamics_ros.core.arms.families.classifier import classify
 from screw_dynamics_ros.core.arms.families.closed_form import ClosedForm
 from screw_dynamics_ros.core.arms.families.nearest_branch import make_candidates
 from screw_dynamics_ros.core.arms.families.pieper import Pieper
-from screw_dynamics_ros.core.arms.families.polishing import make_jacobian, make_polisher
 from screw_dynamics_ros.core.compile import kernels
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification
 from screw_dynamics_ros.core.compile.program.tracing import Program
@@ -33,11 +33,7 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates import (
 )
 from screw_dynamics_ros.core.mechanisms.closures.closed_robot import ClosedRobot
 from screw_dynamics_ros.core.mechanisms.closures.inverse_kinematics import ClosedInverseKinematics
-from screw_dynamics_ros.core.mechanisms.parallel import (
-    example_mechanisms,
-    leg_functions,
-    recursions,
-)
+from screw_dynamics_ros.core.mechanisms.parallel import example_mechanisms, recursions
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS
 from support import closed_chains
 from support.arms import arm
@@ -132,7 +128,7 @@ def of_loops(name: str) -> None:
 
 def of_platform(name: str) -> None:
     """Record what is compiled of a platform on legs."""
-    functions = leg_functions.LegFunctions(getattr(example_mechanisms, name)(), 'python')
+    functions = recursions.LegFunctions(getattr(example_mechanisms, name)(), 'python')
     for recursion in (recursions.motor_positions, recursions.wrench_basis, recursions.newton_step):
         functions._make(recursion, recursion is not recursions.motor_positions)
 

@@ -17,7 +17,7 @@ from screw_dynamics_ros.nodes.simulation.joint_targets import (
     Command,
     JointTargets,
 )
-from screw_dynamics_ros.nodes.simulation.motors import Motors
+from screw_dynamics_ros.nodes.simulation.plant import Motors
 from support.robots import urdf_path
 
 DT = 0.002

@@ -38,8 +38,8 @@ from screw_dynamics_ros.core.measurement.identification.state_checks import (
     range_findings,
     velocity_fault,
 )
+from screw_dynamics_ros.core.mobile.followed_path import SLIP_TOLERANCE, WheelCheck
 from screw_dynamics_ros.core.mobile.platforms import mecanum, steering_for, swerve
-from screw_dynamics_ros.core.mobile.wheel_check import TOLERANCE, WheelCheck
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.driver_comparison import DriverComparison
 from support.healthy_recordings import (
@@ -188,7 +188,7 @@ def paths_until_wheels(kind: str, order: Sequence[int], signs: Sequence[int]) ->
             steering = steering_for(platform, twist)
             steps = platform.wheel_rates(twist, steering) * 0.02 * rng.normal(1.0, 0.01, 4)
             check.add(steps[list(order)] * signs, steering + 2e-3 * rng.normal(size=len(steering)))
-            found.append(check.misfit > TOLERANCE)
+            found.append(check.misfit > SLIP_TOLERANCE)
         yield from first(found, [0.012 * (k + 1) for k in range(500)])
 
 

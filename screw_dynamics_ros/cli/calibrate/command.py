@@ -27,7 +27,7 @@ import numpy as np
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.description import RobotDescription
 from screw_dynamics_ros.core.description.formats import read_robot_description
-from screw_dynamics_ros.core.description.urdf_origins import with_origins
+from screw_dynamics_ros.core.description.urdf_writer import with_origins
 from screw_dynamics_ros.core.lie import poses
 from screw_dynamics_ros.core.lie.euler import RPY
 from screw_dynamics_ros.core.measurement.identification.chain_errors import GROUPS

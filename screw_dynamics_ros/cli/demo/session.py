@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 from .node_processes import Children
 from .push import Push
 from .recording import DemoRecording
-from .snapshot import take_snapshot
-from .view import Screen
+from .view import Screen, take_snapshot
 
 if TYPE_CHECKING:
     from .client import Client

@@ -36,8 +36,7 @@ from screw_dynamics_ros.ros.topics import qos
 
 from ..command_line import UnusableError, progress_bar
 from ..joint_motions import JointMotions
-from .running_parameters import read_configuration
-from .running_payloads import read_payloads
+from .running_parameters import read_configuration, read_payloads
 from .session_data import SessionData
 
 EVERY_STATE = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)

@@ -39,7 +39,7 @@ class Configuration:
         Full names of nodes without a response to some request.
     carried : mapping
         Payload and full name of the reporting node, by link; more recent than the parameters
-        (`running_payloads`).
+        (`running_parameters`).
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)

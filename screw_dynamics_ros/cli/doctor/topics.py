@@ -11,7 +11,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
-from screw_dynamics_ros.core.motion.trajectory.payload_load import holding_torques, own_bodies
+from screw_dynamics_ros.core.motion.trajectory.payload_capacity import holding_torques, own_bodies
 from screw_dynamics_ros.core.tree.joint_limits import of_velocities
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 from screw_dynamics_ros.nodes.parameters.base_parameters import FIXED

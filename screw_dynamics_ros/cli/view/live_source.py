@@ -24,7 +24,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.description import MAX_DESCRIPTION_LENGTH
-from screw_dynamics_ros.ros.process.middleware import use_profiles
+from screw_dynamics_ros.ros.process.executor import use_profiles
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.polling import PolledTopic
 

@@ -5,6 +5,9 @@
 
 Anything may arrive from the network, in any order. An invalid message has no effect, and an old
 value is never shown as current.
+
+Messages are converted and validated. Each function returns None for an invalid message: wrong
+length, NaN or infinite numbers, links or joints that the robot does not have.
 """
 
 from __future__ import annotations
@@ -13,6 +16,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
+from rclpy.serialization import deserialize_message
+from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description, urdf_of
@@ -21,15 +28,16 @@ from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.ros.description import TOPIC, Description, DescriptionLoader, urdf_text
+from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.reader import JointStateReader
+from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import printable, topic_tokens
 
-from .live_messages import contact_point_of, covariance_of, statuses_of, torques_of, wrench_of
-from .state import ContactForce, DiagnosticLine, LinkWrench, ViewState, localized_contacts
+from .state import ContactForce, DiagnosticLine, Level, LinkWrench, ViewState, localized_contacts
 
 STATE_TIMEOUT = NANOSECONDS // 2  # ns; an older state is stale, and older outputs are not shown
 STATUS_TIMEOUT = 10 * NANOSECONDS  # ns; older statuses are stale
-MAX_STATUSES = 64  # stored
+MAX_STATUSES = 64  # per message, and stored
 
 #: The robot before the first description.
 NO_ROBOT = '<robot name="none"><link name="none"/></robot>'
@@ -50,6 +58,7 @@ TORQUE_TOPICS = {
 #: Topics of links, and topics of the localized contact.
 WRENCH, COVARIANCE = 'wrench_estimator/wrench/', 'wrench_estimator/wrench_covariance/'
 CONTACT_POINT, CONTACT_FORCE = 'wrench_estimator/contact_point', 'wrench_estimator/contact_force'
+LEVELS: tuple[Level, ...] = ('ok', 'warning', 'error', 'stale')  # of diagnostic_msgs
 
 
 class ShownRobot(ScalarJoints):
@@ -260,3 +269,52 @@ class LiveState:
             return 'no state of this robot yet'
         reason, record = max(records.items(), key=lambda item: item[1].last)
         return printable(f'{reason.value}: {record.detail}' if record.detail else reason.value)
+
+
+def torques_of(message: JointStateMessage, joints: ScalarJoints) -> Array | None:
+    """Return the efforts of the joints, (nv,), zero for joints not in the message."""
+    names, efforts = message.names, message.effort
+    if not len(names) == len(efforts) == len(set(names)) or not np.isfinite(efforts).all():
+        return None
+    if names == joints.joints:
+        return joints.whole_v(efforts)
+    if not names or not set(names) <= set(joints.joints):
+        return None
+    values = dict(zip(names, efforts))
+    return joints.whole_v(np.array([values.get(name, 0.0) for name in joints.joints]))
+
+
+def wrench_of(data: bytes) -> tuple[str, Array] | None:
+    """Return frame and wrench of a WrenchStamped, (moment, force)."""
+    message = deserialize_message(data, WrenchStamped)
+    moment, force = message.wrench.torque, message.wrench.force
+    wrench = np.array([moment.x, moment.y, moment.z, force.x, force.y, force.z])
+    return (message.header.frame_id, wrench) if np.isfinite(wrench).all() else None
+
+
+def covariance_of(data: bytes) -> Array | None:
+    """Return the covariance (6, 6) of a wrench (moment, force)."""
+    numbers = np.asarray(deserialize_message(data, Float64MultiArray).data, dtype=float)
+    if numbers.shape != (36,) or not np.isfinite(numbers).all():
+        return None
+    return swap_linear_angular(swap_linear_angular(numbers.reshape(6, 6)).T)
+
+
+def contact_point_of(data: bytes) -> tuple[str, Array] | None:
+    """Return the frame of a contact, and the contact point (3,) in this frame."""
+    message: Any = deserialize_message(data, PoseWithCovarianceStamped)
+    position = message.pose.pose.position
+    point = np.array([position.x, position.y, position.z])
+    return (message.header.frame_id, point) if np.isfinite(point).all() else None
+
+
+def statuses_of(data: bytes) -> list[DiagnosticLine]:
+    """Return the statuses of a DiagnosticArray as single-line texts."""
+    return [
+        DiagnosticLine(
+            LEVELS[min(status.level[0], len(LEVELS) - 1)],
+            printable(status.name, 100),
+            printable(status.message),
+        )
+        for status in deserialize_message(data, DiagnosticArray).status[:MAX_STATUSES]
+    ]

@@ -14,7 +14,7 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.ros.messages.inertias import write_inertia
+from screw_dynamics_ros.ros.messages.conversions import write_inertia
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.process.latest import Latest
 

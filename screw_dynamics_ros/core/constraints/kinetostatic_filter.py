@@ -22,8 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arms.inverse.inequalities import Inequalities
-from ..arms.inverse.least_distance import solve
+from ..arms.inverse.inequalities import Inequalities, least_distance
 from ..arms.inverse.velocity import matrix, rate
 from ..arms.inverse.weighted_inverse import WeightedInverse, metric
 from ..errors import ArgumentError
@@ -87,7 +86,7 @@ def filter_twist(
         filtered = filter_matrix(constraint, M) @ t
         return FilteredTwist(filtered, t - filtered, np.ones(len(Q), dtype=bool))
     K_T = np.linalg.cholesky(M).T
-    found = solve(K_T, K_T @ t, -Q, np.zeros(len(Q)))
+    found = least_distance(K_T, K_T @ t, -Q, np.zeros(len(Q)))
     if found is None:  # zero is allowed always
         raise ArgumentError(
             'the wrenches of the constraint are too badly conditioned to be filtered; scale them'

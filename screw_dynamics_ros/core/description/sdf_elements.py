@@ -12,13 +12,16 @@ import numpy as np
 
 from ..errors import DescriptionError
 from ..types import Array
-from .xml_document import child, line_of, short, text_of
-from .xml_values import (
+from .xml_document import (
     MAX_NUMBER,
+    child,
+    line_of,
     number_in,
     numbers_in,
     rotation_from_quaternion,
     rotation_from_rpy,
+    short,
+    text_of,
     xacro_hint,
 )
 

@@ -23,8 +23,15 @@ from ..errors import DescriptionError
 from ..reproducible import product
 from ..types import Array
 from .sdf_elements import place_of, pose_of
-from .xml_document import child, line_of, short, text_of
-from .xml_values import MAX_NAME_LENGTH, name_attribute, without_residue
+from .xml_document import (
+    MAX_NAME_LENGTH,
+    child,
+    line_of,
+    name_attribute,
+    short,
+    text_of,
+    without_residue,
+)
 
 WORLD = 'world'
 MODEL_FRAME = '__model__'

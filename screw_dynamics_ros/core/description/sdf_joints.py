@@ -26,8 +26,7 @@ from .joint_types import JOINT_TYPES, JointType
 from .robot_description import Joint, Limits, Link, Mimic
 from .sdf_elements import flag_of, number_of, place_of, vector_of
 from .sdf_frames import WORLD, FrameGraph, FrameNode
-from .xml_document import child, short, text_of
-from .xml_values import axis_of
+from .xml_document import axis_of, child, short, text_of
 
 
 class SdfJoint(NamedTuple):

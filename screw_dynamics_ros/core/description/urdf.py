@@ -44,15 +44,18 @@ from .urdf_elements import (
 from .urdf_loops import with_loops
 from .urdfdom import urdfdom_findings
 from .xml_document import (
+    axis_of,
     child,
     children,
+    inertia_in,
+    name_attribute,
+    number_in,
     robot_element,
     short,
     source_of,
     text_of,
     with_line_breaks,
 )
-from .xml_values import axis_of, inertia_in, name_attribute, number_in
 
 #: Attributes of <dynamics>, the last three an extension.
 DYNAMICS = ('damping', 'friction', 'armature', 'spring_stiffness', 'spring_position')

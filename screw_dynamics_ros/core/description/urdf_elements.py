@@ -21,13 +21,14 @@ import numpy as np
 from ..errors import DescriptionError
 from ..types import Array
 from .shapes import Shape, ShapeKind
-from .xml_document import child, short
-from .xml_values import (
+from .xml_document import (
     MAX_NUMBER,
+    child,
     number_in,
     numbers_in,
     rotation_from_quaternion,
     rotation_from_rpy,
+    short,
     xacro_hint,
 )
 

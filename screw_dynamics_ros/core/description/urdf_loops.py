@@ -19,8 +19,7 @@ from xml.dom.minidom import Element
 from ..errors import DescriptionError
 from .robot_description import Closure, RobotDescription
 from .urdf_elements import origin_in, vector
-from .xml_document import children, short
-from .xml_values import name_attribute
+from .xml_document import children, name_attribute, short
 
 T = TypeVar('T')
 

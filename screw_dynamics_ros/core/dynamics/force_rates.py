@@ -40,8 +40,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..errors import UnknownNameError
-from ..kinematics.time_derivatives import Derivatives, product_derivative
-from ..kinematics.twist_recursions import BodyMotion, body_motions
+from ..kinematics.twist_recursions import BodyMotion, Derivatives, body_motions, product_derivative
 from ..lie.se3 import Ad, Ad_R, ad, inverse
 from ..lie.so3 import hat
 from ..linear import zeros

@@ -32,9 +32,9 @@ from ..description.rigid_body import PARAMETERS, RigidBody
 from ..errors import ArgumentError
 from ..tree.multibody_tree import GROUND, Tree
 from ..types import Array
-from .canonical_momentum import momenta_and_rates
 from .inverse_dynamics import newton_euler_torques
 from .mass_matrix import mass_matrix
+from .momentum_dynamics import momenta_and_rates
 
 #: Indices of the elements of the inertia matrix in the parameters of a body.
 MATRIX = np.array([[4, 5, 6], [5, 7, 8], [6, 8, 9]])

@@ -9,8 +9,7 @@ from .constrained_system import ConstrainedSystem, UnconstrainedSystem
 from .generalized_alpha import AlphaState, GeneralizedAlpha
 from .integrator import DynamicSystem, Integrator
 from .momentum_preserving import MomentumPreserving
-from .munthe_kaas import munthe_kaas_step
-from .runge_kutta import RungeKutta
+from .runge_kutta import RungeKutta, munthe_kaas_step
 from .semi_implicit import SemiImplicitEuler
 from .tableau import (
     BOGACKI_SHAMPINE,

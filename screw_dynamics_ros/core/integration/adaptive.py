@@ -17,7 +17,7 @@ from ..errors import ArgumentError, DivergenceError
 from ..types import Array
 from .configuration_space import ConfigurationSpace
 from .integrator import DynamicSystem, Integrator, Torques
-from .munthe_kaas import Motion, munthe_kaas_stages
+from .runge_kutta import Motion, munthe_kaas_stages
 from .tableau import DORMAND_PRINCE, Tableau
 
 #: Of the step that the error allows, this part is taken; and a step changes by these factors.

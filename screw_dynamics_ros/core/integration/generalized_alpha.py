@@ -15,8 +15,7 @@ from ..arguments import vector
 from ..errors import ArgumentError
 from ..types import Array
 from .configuration_space import ConfigurationSpace
-from .constrained_system import ConstrainedSystem, RobotDynamics, constrained_system
-from .fixed_point import fixed_point
+from .constrained_system import ConstrainedSystem, RobotDynamics, constrained_system, fixed_point
 from .integrator import Integrator, Torques, check_step, torque_function
 
 

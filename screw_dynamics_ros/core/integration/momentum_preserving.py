@@ -15,7 +15,7 @@ from ..errors import ArgumentError
 from ..types import Array
 from .configuration_space import ConfigurationSpace
 from .integrator import DynamicSystem, Integrator, Torques
-from .munthe_kaas import munthe_kaas_step
+from .runge_kutta import munthe_kaas_step
 from .tableau import RK4, Tableau
 
 

@@ -41,8 +41,15 @@ from ..tree.multibody_tree import Tree
 from ..types import Array
 from .jacobians import body_columns, check_representation
 from .poe import relative_pose
-from .time_derivatives import Derivatives, joint_rates, product_derivative
-from .twist_recursions import BodyFixedMotion, bracket, to_body, to_root
+from .twist_recursions import (
+    BodyFixedMotion,
+    Derivatives,
+    bracket,
+    joint_rates,
+    product_derivative,
+    to_body,
+    to_root,
+)
 
 
 def body_fixed_motion(

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Geometric Jacobians and twists of links: V = J q'.
+"""Geometric and analytical Jacobians of links, V = J q' and (phi', r') = J_a q'.
 
 Column j of the Jacobian of a link, with the joint screw X_j in the frame of body j, is
 
@@ -22,7 +22,26 @@ tip is at x = 2, the elbow at x = 1, and each joint turns the tip and moves it b
 >>> J[2], J[4]  # omega_z and v_y
 (array([1., 1.]), array([2., 1.]))
 
-Source: Müller 2018a (16)-(19), (28)-(30), (52)-(56), (62)-(66) (K-21, K-25, K-28, K-31).
+Analytical Jacobians map to the rates of coordinates (phi, r) of a link's pose: phi are Euler angles
+of any set, a unit quaternion or a rotation vector, r is the position of the link's origin; J_a =
+diag(E^-1, 1) J^h with the map omega = E phi' of `euler`, `quaternions`, `so3`.
+
+The inverse of Euler's map needs no angles. Its columns are the current axes of the three rotations:
+the first fixed axis e_i, the last axis R e_k, and the middle one m, perpendicular to both. For
+moving axes i, j, k, with s = +1 for a right-handed triple and -1 otherwise,
+
+    m = s (R e_k x e_i) / |R e_k x e_i|  if i != k,    m = (e_i x R e_i) / |e_i x R e_i|  if i = k,
+
+where the signs put the middle angle into the range of `euler`. So no angle has to be computed.
+
+The straight arm of unit lengths turns about z only: yaw' = q_1' + q_2', and y' = 2 q_1' + q_2'.
+
+>>> J = analytical_jacobian(planar_arm(), np.zeros(2), 'tip', 'xyz')  # roll, pitch, yaw, x, y, z
+>>> J[2], J[4]
+(array([1., 1.]), array([2., 1.]))
+
+Source: Müller 2018a (16)-(19), (28)-(30), (52)-(56), (62)-(66) (K-21, K-25, K-28, K-31); Bruyninckx
+2010 (5.24) (B-125), (3.40), (3.41), (3.68) (B-047, B-048, B-057).
 """
 
 from __future__ import annotations
@@ -31,13 +50,21 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..errors import UnknownNameError
+from ..errors import ArgumentError, UnknownNameError
+from ..lie import euler, quaternions, so3
 from ..lie.screws import REPRESENTATIONS
 from ..lie.so3 import hat
-from ..linear import zeros
+from ..linear import is_within, unit_vector, zeros
 from ..tree.multibody_tree import Body, Tree
 from ..types import Array
-from .poe import relative_pose
+from .poe import link_pose, relative_pose
+
+#: Names of the orientation coordinates: 12 sets of Euler angles about moving axes, 12 about fixed
+#: ones (roll, pitch, yaw are 'xyz'), quaternions (x, y, z, w) and rotation vectors.
+ORIENTATIONS = (*euler.MOVING, *euler.FIXED, 'quaternion', 'rotation_vector')
+
+#: Those whose rates branch on numbers and cannot be recorded.
+BRANCHING = frozenset({'quaternion', 'rotation_vector'})
 
 
 def jacobian(tree: Tree, q: Array, link: str, representation: str = 'hybrid') -> Array:
@@ -103,3 +130,77 @@ def check_representation(representation: str) -> None:
 def velocity(tree: Tree, q: Array, v: Array, link: str, representation: str = 'hybrid') -> Array:
     """Return the (6,) twist (omega, v) of a link [rad/s, m/s]."""
     return jacobian(tree, q, link, representation) @ v
+
+
+def analytical_jacobian(tree: Tree, q: Array, link: str, orientation: str = euler.RPY) -> Array:
+    """Return J_a with (phi', r') = J_a q', (6, nv), or (7, nv) for a quaternion.
+
+    Parameters
+    ----------
+    tree : Tree
+    q : (nq,) array
+        May hold recorded scalars for Euler angles; quaternions and rotation vectors branch.
+    link : str
+    orientation : str
+        One of `ORIENTATIONS`. The rates are those of the coordinates `euler.from_matrix`,
+        `quaternions.from_matrix` and `so3.log` return.
+
+    Raises
+    ------
+    ArgumentError
+        The Euler angles are singular (gimbal lock): their rates may be infinite.
+    UnknownNameError
+        There is no such link or set of coordinates.
+    """
+    R = link_pose(tree, q, link)[:3, :3]
+    J = jacobian(tree, q, link, 'hybrid')
+    try:
+        return np.concatenate([orientation_rate_matrix(R, orientation) @ J[:3], J[3:]])
+    except ArgumentError as error:
+        raise ArgumentError(f'link {link!r}: {error}') from None
+
+
+def orientation_rate_matrix(R: Array, orientation: str) -> Array:
+    """Return the matrix (3, 3), or (4, 3), that maps omega in reference axes to phi'.
+
+    Raises as `analytical_jacobian`.
+    """
+    if orientation == 'rotation_vector':
+        return so3.dexp_inv(so3.log(R))
+    if orientation == 'quaternion':  # p' = (omega, 0) p / 2
+        p = quaternions.from_matrix(R)
+        return 0.5 * quaternions.right_matrix(p)[:, :3]
+    first, middle, last, determinant = euler_axes(R, orientation)
+    if is_within(determinant, euler.MARGIN):
+        raise ArgumentError(
+            f'Euler angles {orientation} are singular here (determinant {determinant:.3g}); use '
+            'another set, a quaternion, or the geometric Jacobian'
+        )
+    rows = [hat(middle) @ last, hat(last) @ first, hat(first) @ middle]
+    inverse = np.stack(rows) / determinant
+    return inverse[::-1] if orientation in euler.FIXED else inverse
+
+
+def euler_axes(R: Array, sequence: str) -> tuple[Array, Array, Array, Array]:
+    """Return the current axes of the rotations of an Euler set, (3,) each, and their determinant.
+
+    In the order of moving axes, which is the reverse for fixed ones. The determinant is the sine or
+    cosine of the middle angle up to sign: zero means gimbal lock.
+    """
+    check_orientation(sequence)
+    letters = sequence.upper()
+    i, j, k = ('XYZ'.index(x) for x in (letters[::-1] if sequence in euler.FIXED else letters))
+    first, last = np.eye(3)[i], R[:, k]
+    right_handed = (j - i) % 3 == 1
+    normal = hat(last) @ first if (i != k and right_handed) else hat(first) @ last
+    middle = unit_vector(normal, otherwise=np.eye(3)[j])
+    return first, middle, last, first @ (hat(middle) @ last)
+
+
+def check_orientation(orientation: str) -> None:
+    """Raise `UnknownNameError` unless `orientation` is one of `ORIENTATIONS`."""
+    if orientation not in ORIENTATIONS:
+        raise UnknownNameError(
+            f'no orientation coordinates named {orientation!r}; choose one of '
+            + ', '.join(ORIENTATIONS)
+        )

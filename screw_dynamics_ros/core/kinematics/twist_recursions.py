@@ -3,6 +3,17 @@
 
 """Twists of all bodies to any order, by a recursion from root to tips in each representation.
 
+Time derivatives are lists [x, x', x'', ...]. Leibniz' rule for products of them is
+
+    (a b)^(k) = sum over m of binomial(k, m) a^(m) b^(k-m).
+
+The square of t at t = 3, with the derivatives [3, 1, 0] of t, has the derivatives 2 t = 6 and 2:
+
+>>> import numpy as np
+>>> t = [np.array(3.0), np.array(1.0), np.array(0.0)]
+>>> [float(product_derivative(np.multiply, t, t, k)) for k in range(3)]
+[9.0, 6.0, 2.0]
+
 In all four the twist of body i follows from that of its predecessor p by V_i = T_i V_p + X_i q_i',
 with the transport T_i of p's twist to body i and the instantaneous joint screw X_i:
 
@@ -33,14 +44,16 @@ direction x of the link (body); its point at the origin of the root is at rest (
 [0. 0. 1. 0. 0. 0.]
 [0. 0. 1. 0. 1. 0.]
 
-Source: Müller 2018a (15), (20), (31), (57), (58), (67), (68) (K-22, K-26, K-29, K-32); Müller 2018b
-(2), (6), (15)-(22), (24)-(33), (117), corrected (D-02, D-05, D-10, D-12, D-14 to D-16).
+Source: Müller 2018b section 6.3 (D-42), where the sums are written out; Müller 2018a (15), (20),
+(31), (57), (58), (67), (68) (K-22, K-26, K-29, K-32); Müller 2018b (2), (6), (15)-(22), (24)-(33),
+(117), corrected (D-02, D-05, D-10, D-12, D-14 to D-16).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import comb
 
 import numpy as np
 
@@ -50,7 +63,29 @@ from ..tree.multibody_tree import GROUND, Body, Tree
 from ..types import Array
 from .jacobians import check_representation
 from .poe import relative_pose
-from .time_derivatives import Derivatives, derivative_of_product, joint_rates, product_derivative
+
+Derivatives = list[Array]
+
+
+def product_derivative(
+    product: Callable[[Array, Array], Array], a: Sequence[Array], b: Sequence[Array], k: int
+) -> Array:
+    """Return the k-th derivative of a bilinear product of a and b."""
+    terms = [comb(k, m) * product(a[m], b[k - m]) for m in range(k + 1)]
+    return sum(terms[1:], terms[0])
+
+
+def derivative_of_product(
+    factor: Callable[[int, Array], Array], y: Sequence[Array], k: int
+) -> Array:
+    """Return the k-th derivative of A y, given the derivatives of y and factor(m, x) = A^(m) x."""
+    terms = [comb(k, m) * factor(m, y[k - m]) for m in range(k + 1)]
+    return sum(terms[1:], terms[0])
+
+
+def joint_rates(body: Body, rates: Sequence[Array]) -> Derivatives:
+    """Return the derivatives of the joint's own coordinates, v, a, ..."""
+    return [body.multiplier * rate[body.v] for rate in rates]
 
 
 class Ground:

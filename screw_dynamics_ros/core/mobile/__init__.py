@@ -3,7 +3,7 @@
 
 """Wheeled platforms and their odometry; doc/theory/mobile_robots.md."""
 
-from .command_limits import AxisLimits, TwistLimiter
+from .command_limits import AxisLimits, TwistLimiter, admissible_twist
 from .odometry import Odometry, WheelNoise, turn_drive_turn
 from .platforms import (
     ackermann,
@@ -15,9 +15,7 @@ from .platforms import (
     steering_for,
     swerve,
 )
-from .twist_filter import admissible_twist
-from .wheeled_platform import WheeledPlatform
-from .wheels import Wheel
+from .wheeled_platform import Wheel, WheeledPlatform
 
 __all__ = [
     'AxisLimits',

@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike
 from ..arguments import check_number, float_array, vector
 from ..errors import ArgumentError
 from ..types import Array
-from .wheeled_platform import WheeledPlatform
-from .wheels import Wheel
+from .wheeled_platform import Wheel, WheeledPlatform
 
 
 def differential_drive(

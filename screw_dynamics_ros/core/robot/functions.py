@@ -25,9 +25,9 @@ from functools import cached_property, update_wrapper
 from typing import Any, TypeVar, cast
 
 from ..description.rigid_body import PARAMETERS
-from ..dynamics import hybrid_dynamics
+from ..dynamics import forward_dynamics
 from ..errors import UnknownNameError
-from ..kinematics import analytical_jacobians, jacobians
+from ..kinematics import jacobians
 from ..tree.multibody_tree import Tree
 from ..types import Array
 
@@ -260,9 +260,9 @@ def find(tree: Tree, output: Output) -> tuple[Function, tuple[str, ...]]:
         if kind == 'link':
             tree.frame(option)
         elif kind == 'orientation':
-            analytical_jacobians.check_orientation(option)
+            jacobians.check_orientation(option)
         elif kind == 'prescribed':
-            hybrid_dynamics.check_marks(tree, option)
+            forward_dynamics.check_marks(tree, option)
         else:
             jacobians.check_representation(option)
     return function, tuple(options)

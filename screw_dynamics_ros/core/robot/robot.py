@@ -35,11 +35,10 @@ from ..arms.inverse.link_motion import (
     stacked_partials,
     stacked_rows,
 )
-from ..arms.inverse.policy_status import PolicyStatus
 from ..arms.inverse.position import InverseKinematics, InverseKinematicsResult, checked_options
-from ..arms.inverse.redundancy.resolution import Criterion, RedundancyResult, resolve_redundancy
+from ..arms.inverse.redundancy import Criterion, RedundancyResult, resolve_redundancy
 from ..arms.inverse.singularities import SingularityReport, singularity_report
-from ..arms.inverse.singularity_policies import SingularityPolicy, guarded_velocity
+from ..arms.inverse.singularity_policies import PolicyStatus, SingularityPolicy, guarded_velocity
 from ..arms.inverse.task_priority import Task, TaskPriorityResult, level, task_priority
 from ..arms.inverse.task_priority import checked as checked_tasks
 from ..arms.inverse.velocity import InverseVelocityResult, inverse_velocity
@@ -61,8 +60,8 @@ from ..description.rigid_body import RigidBody
 from ..description.robot_description import Limits, RobotDescription
 from ..description.sdf import read_sdf
 from ..description.urdf import read_urdf
+from ..dynamics.forward_dynamics import hybrid_dynamics, marks
 from ..dynamics.geometric_sensitivity import torque_sensitivity
-from ..dynamics.hybrid_dynamics import hybrid_dynamics, marks
 from ..dynamics.payload import payload_parameters
 from ..dynamics.regressor import BaseParameters, base_parameters, inertial_parameters
 from ..dynamics.state_space import StateSpace, state_space
@@ -781,7 +780,7 @@ class Robot(RobotFunctions):
     ) -> RedundancyResult:
         """Return joint rates for a twist with criteria for the redundancy (C-030 to C-037).
 
-        `criteria`: see `inverse.redundancy.criteria`. `options`: representation, selection, metric,
+        `criteria`: see `inverse.redundancy`. `options`: representation, selection, metric,
         damping; see `Task`. The result has the contribution of each criterion.
         """
         return resolve_redundancy(self, q, Task(link, twist, **options), criteria)

@@ -15,10 +15,17 @@ from numpy.typing import ArrayLike
 
 from ..arms.inverse.force import inverse_force
 from ..description.rigid_body import RigidBody
-from ..dynamics.canonical_momentum import momenta_and_rates
 from ..dynamics.coriolis import coriolis_matrix
 from ..dynamics.drive_forces import friction_torques, friction_under_load, transmitted_torques
-from ..dynamics.energy import center_of_mass, kinetic_energy, potential_energy
+from ..dynamics.energy_and_momentum import (
+    center_of_mass,
+    center_of_mass_velocity,
+    centroidal_map,
+    centroidal_momentum,
+    kinetic_energy,
+    potential_energy,
+    total_momentum,
+)
 from ..dynamics.force_rates import inverse_dynamics_rates
 from ..dynamics.forward_dynamics import forward_dynamics
 from ..dynamics.inverse_dynamics import (
@@ -29,11 +36,10 @@ from ..dynamics.inverse_dynamics import (
 )
 from ..dynamics.joint_wrenches import joint_wrenches, reaction_wrenches
 from ..dynamics.mass_matrix import mass_matrix
-from ..dynamics.momentum import (
-    center_of_mass_velocity,
-    centroidal_map,
-    centroidal_momentum,
-    total_momentum,
+from ..dynamics.momentum_dynamics import (
+    momenta_and_rates,
+    spatial_momenta,
+    spatial_momentum_dynamics,
 )
 from ..dynamics.partial_derivatives import (
     forward_dynamics_derivatives,
@@ -44,13 +50,10 @@ from ..dynamics.partial_derivatives import (
 from ..dynamics.payload import payload_mass_matrix, payload_momenta_and_rates, payload_torques
 from ..dynamics.regressor import regressor
 from ..dynamics.second_derivatives import inverse_dynamics_second_derivatives, is_too_long
-from ..dynamics.spatial_momentum import spatial_momenta, spatial_momentum_dynamics
-from ..kinematics.analytical_jacobians import BRANCHING, analytical_jacobian
 from ..kinematics.higher_order import acceleration, jacobian_derivative
 from ..kinematics.jacobian_partials import jacobian_partials
-from ..kinematics.jacobians import jacobian, velocity
-from ..kinematics.link_transforms import joint_transforms
-from ..kinematics.poe import link_pose, link_poses
+from ..kinematics.jacobians import BRANCHING, analytical_jacobian, jacobian, velocity
+from ..kinematics.poe import joint_transforms, link_pose, link_poses
 from ..kinematics.reconstruction import increment_rate, integrate
 from ..types import Array
 from .function_evaluator import FunctionEvaluator

@@ -12,8 +12,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
-from screw_dynamics_ros.ros.messages.inertias import check_size
+from screw_dynamics_ros.ros.messages.conversions import check_size, swap_linear_angular
 from screw_dynamics_ros.ros.parameters import Specification
 
 TOOL = (

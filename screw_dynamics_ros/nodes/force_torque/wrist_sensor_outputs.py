@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.measurement.estimation.wrist_sensor import (
     relative_pose,
     sensor_motion,
 )
-from screw_dynamics_ros.core.motion.trajectory.payload_load import check_payload
+from screw_dynamics_ros.core.motion.trajectory.payload_capacity import check_payload
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.diagnostics import Level, Status

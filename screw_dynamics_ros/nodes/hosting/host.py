@@ -42,8 +42,7 @@ from ..parameters import base_parameters, gravity_parameters, model_state_parame
 from ..parameters.drive_parameters import DriveParameters
 from ..services import requests
 from ..services.estimation_services import PayloadEstimation
-from ..services.link_inertia_service import LinkInertiaService
-from ..services.payload_services import PayloadServices
+from ..services.payload_services import LinkInertiaService, PayloadServices
 from . import statuses
 from .base_source import BaseSource
 from .compiled_loop import CompiledLoop, compiled_loop

@@ -9,7 +9,7 @@ from geometry_msgs.msg import InertiaStamped
 from rclpy.node import Node
 
 from screw_dynamics_ros.core.motion.control.payload_transitions import NO_PAYLOAD
-from screw_dynamics_ros.ros.messages.inertias import write_inertia
+from screw_dynamics_ros.ros.messages.conversions import write_inertia
 from screw_dynamics_ros.ros.names import topic_tokens
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.publishers import Publishers

@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.mobile.command_limits import TwistLimiter
-from screw_dynamics_ros.core.mobile.twist_filter import admissible_twist
+from screw_dynamics_ros.core.mobile.command_limits import TwistLimiter, admissible_twist
 from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
 from screw_dynamics_ros.core.types import Array
 

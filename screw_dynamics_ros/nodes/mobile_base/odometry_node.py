@@ -16,10 +16,8 @@ from rclpy.node import Node
 from std_msgs.msg import Header
 
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
-from screw_dynamics_ros.core.mobile.followed_path import FollowedPath
+from screw_dynamics_ros.core.mobile.followed_path import SLIP_TOLERANCE, FollowedPath, WheelReadings
 from screw_dynamics_ros.core.mobile.odometry import Odometry, WheelNoise
-from screw_dynamics_ros.core.mobile.wheel_check import TOLERANCE
-from screw_dynamics_ros.core.mobile.wheel_readings import WheelReadings
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -35,11 +33,11 @@ from screw_dynamics_ros.ros.topics import qos
 from ..hosting import statuses
 from ..hosting.state_input import TOPIC, state_input
 from ..parameters.state_parameters import policies
-from . import messages
+from . import outputs
 from .assembly import make_base
 from .command_filter import CommandFilter
+from .outputs import PoseOutputs
 from .parameters import TABLE
-from .pose_outputs import PoseOutputs
 
 SET_POSE = '~/set_pose'
 COMMANDS, UNSTAMPED = '~/cmd_vel', '~/cmd_vel_unstamped'
@@ -141,7 +139,7 @@ class OdometryNode:
 
     def _on_pose(self, message: PoseWithCovarianceStamped) -> None:
         try:
-            pose = messages.read_pose(message, self._outputs.frames[0])
+            pose = outputs.read_pose(message, self._outputs.frames[0])
             self._path.odometry.reset(*pose)
         except ScrewDynamicsError as error:
             self._refused[SET_POSE] = f'{SET_POSE}: {error}'
@@ -192,9 +190,9 @@ class OdometryNode:
         twist = self._commands.next(now, dt)
         stamp = round(now * NANOSECONDS)
         if twist is not None and self._limited is not None:
-            header = Header(stamp=messages.stamp_of(stamp), frame_id=self._outputs.frames[1])
+            header = Header(stamp=outputs.stamp_of(stamp), frame_id=self._outputs.frames[1])
             self._limited.publish(
-                TwistStamped(header=header, twist=messages.twist_message(twist.tolist()))
+                TwistStamped(header=header, twist=outputs.twist_message(twist.tolist()))
             )
         if self.parameters['open_loop']:
             self._path.drive(np.zeros(3) if twist is None else twist, dt)
@@ -236,7 +234,7 @@ class OdometryNode:
             if age > (self.parameters['state_timeout'] or math.inf):
                 joints = shorten(self._base.joints)
                 status.report(Level.ERROR, f'no step of {joints} in {TOPIC} for {age:.3g} s')
-        if path.check.misfit > TOLERANCE:
+        if path.check.misfit > SLIP_TOLERANCE:
             likely = path.check.likely
             status.report(
                 Level.WARN,

@@ -14,7 +14,7 @@ from screw_dynamics_ros.core.motion.control.payload_transitions import (
     PayloadTransitions,
 )
 from screw_dynamics_ros.core.motion.control.transition import check_duration
-from screw_dynamics_ros.core.motion.trajectory.payload_load import payload_load
+from screw_dynamics_ros.core.motion.trajectory.payload_capacity import payload_load
 from screw_dynamics_ros.ros.names import shorten, shown
 from screw_dynamics_ros.ros.status import Level, Status
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from screw_dynamics_ros.core import Robot, UnknownNameError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.motion.trajectory.payload_load import check_payload
+from screw_dynamics_ros.core.motion.trajectory.payload_capacity import check_payload
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.messages.inertias import check_size
+from screw_dynamics_ros.ros.messages.conversions import check_size
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 

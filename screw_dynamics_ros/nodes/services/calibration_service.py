@@ -12,8 +12,7 @@ import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.description.formats import read_robot_description
-from screw_dynamics_ros.core.description.urdf_origins import with_origins
-from screw_dynamics_ros.core.description.urdf_writer import write_urdf
+from screw_dynamics_ros.core.description.urdf_writer import with_origins, write_urdf
 from screw_dynamics_ros.core.errors import ErrorCode
 from screw_dynamics_ros.core.measurement.identification.chain_errors import ChainErrors
 from screw_dynamics_ros.core.measurement.identification.measurements import (

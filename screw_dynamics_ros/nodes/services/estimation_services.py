@@ -18,8 +18,7 @@ from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.errors import NotAtRestError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.immediate_services import ImmediateServices
-from screw_dynamics_ros.ros.messages.conversions import time_message
-from screw_dynamics_ros.ros.messages.inertias import read_inertia
+from screw_dynamics_ros.ros.messages.conversions import read_inertia, time_message
 from screw_dynamics_ros.ros.services import Answer, Services
 from screw_dynamics_ros.ros.status import Status
 

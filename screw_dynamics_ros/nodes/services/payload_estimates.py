@@ -24,7 +24,7 @@ from screw_dynamics_ros.core.motion.control.tool_body import tool_body
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.description import urdf_text
 from screw_dynamics_ros.ros.messages import conversions
-from screw_dynamics_ros.ros.messages.inertias import write_inertia
+from screw_dynamics_ros.ros.messages.conversions import write_inertia
 from screw_dynamics_ros.ros.names import shorten
 
 from ..model.effort_recording import RecordedMotion

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Services that change the payloads: `set_payload`, `clear_payload`, `detach_tool`.
+"""Services that change inertias: `set_payload`, `clear_payload`, `detach_tool`, `set_link_inertia`.
 
 They run in the thread of the joint states, and changes take effect at the next joint state. The
 payload named `parameters` is that of the parameters payload_...: a request for it sets these
@@ -20,14 +20,15 @@ from screw_dynamics_ros.core.errors import MissingStateError
 from screw_dynamics_ros.core.kinematics.poe import link_pose
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.motion.control.transition import check_duration
-from screw_dynamics_ros.core.motion.trajectory.payload_load import check_payload
+from screw_dynamics_ros.core.motion.trajectory.payload_capacity import check_payload
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.immediate_services import ImmediateServices
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.requested_state import latest
-from screw_dynamics_ros.ros.messages.inertias import read_inertia
+from screw_dynamics_ros.ros.messages.conversions import read_inertia
 from screw_dynamics_ros.ros.names import shorten, shown
 
+from ..model.link_inertias import LinkInertias
 from ..model.payloads import PARAMETERS, Payloads, check_name
 from ..model.running_model import RunningModel
 
@@ -173,6 +174,34 @@ class PayloadServices:
         if given == carrier:
             return carrier, body
         return carrier, body.moved(relative_pose(model, mapper, carrier, given))
+
+
+class LinkInertiaService:
+    """Answers requests immediately; changes take effect at the next joint state.
+
+    Parameters
+    ----------
+    services : ImmediateServices
+    inertias : LinkInertias
+    frames : PayloadServices
+        Finds links by the names of their frames.
+    """
+
+    def __init__(
+        self, services: ImmediateServices, inertias: LinkInertias, frames: PayloadServices
+    ) -> None:
+        self._inertias, self._frames = inertias, frames
+        services.add('SetLinkInertia', '~/set_link_inertia', self.set_link_inertia)
+
+    def set_link_inertia(self, request: Any, response: Any) -> None:
+        """Answer a SetLinkInertia request."""
+        duration = seconds(request.transition_time)
+        body = None if request.reset else read_inertia(request.inertia, 'inertia')
+        link = self._frames.active_link(request.link, 'link')
+        self._inertias.set(link, body, duration)
+        response.header.frame_id = self._frames.prefix + link
+        what = 'as described' if body is None else f'{body.mass:g} kg'
+        response.message = f'{link}: {what}{how(duration)}'
 
 
 def link_of(robot: Robot, prefix: str, frame: str, field: str) -> str:

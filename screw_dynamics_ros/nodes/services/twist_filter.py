@@ -11,9 +11,9 @@ import numpy as np
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core import ArgumentError
-from screw_dynamics_ros.core.arms.inverse.policy_status import PolicyStatus
 from screw_dynamics_ros.core.arms.inverse.singularity_policies import (
     Deviate,
+    PolicyStatus,
     ScaleSpeed,
     SingularityPolicy,
     Stop,

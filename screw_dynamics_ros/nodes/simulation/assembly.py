@@ -25,7 +25,7 @@ from ..model.scalar_joints import ScalarJoints, scalar_joints
 from ..parameters.drive_parameters import DriveParameters
 from ..parameters.per_joint import PerJoint
 from .joint_targets import JointTargets
-from .motors import Motors
+from .plant import Motors
 from .world_parameters import read_world
 
 INITIAL = PerJoint('initial_joints', ('initial_positions',), may_be_empty=False, may_repeat=True)

@@ -21,9 +21,7 @@ from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 from ..hosting import statuses
 from .parameters import WALL
-from .run_state import RunState
-from .simulation_time import SimulationTime, TickSchedule
-from .time_control import TimeControl
+from .simulation_time import RunState, SimulationTime, TickSchedule, TimeControl
 
 MAX_LAG = 0.25  # s; a simulation with a larger lag skips time
 MAX_CATCHING_UP = 0.02  # s; then other callbacks run

@@ -26,8 +26,7 @@ from .command_topics import CommandTopics
 from .fault_parameters import FaultParameters
 from .outputs import StateOutputs
 from .parameters import LOCK_STEP
-from .plant import Plant, Timeouts
-from .pushes import AppliedWrenches
+from .plant import AppliedWrenches, Plant, Timeouts
 from .simulation_node import HOUSEKEEPING_PERIOD_S, MAX_CATCHING_UP, SimulationNode
 from .status import SimulationReport
 

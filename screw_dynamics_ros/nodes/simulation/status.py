@@ -12,8 +12,7 @@ from screw_dynamics_ros.ros.status import Level, Status
 
 from .joint_targets import JointTargets
 from .plant import Plant, Timeouts
-from .run_state import RunState
-from .simulation_time import SimulationTime
+from .simulation_time import RunState, SimulationTime
 
 
 class SimulationReport:

@@ -21,10 +21,9 @@ from screw_dynamics_ros.core.motion.trajectory import (
     feedforward_efforts,
     sampled_motion,
 )
-from screw_dynamics_ros.core.motion.trajectory.completed_path import completed_path, refined
-from screw_dynamics_ros.core.motion.trajectory.feedforward_efforts import held_at_end
-from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
+from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath, completed_path, refined
 from screw_dynamics_ros.core.motion.trajectory.motion import Motion
+from screw_dynamics_ros.core.motion.trajectory.required_efforts import held_at_end
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.messages.trajectories import (
     MAX_DURATION_S,

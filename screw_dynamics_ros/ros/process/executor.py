@@ -15,21 +15,28 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import count
+from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 import rclpy
+from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.share import share_folder
 
 from ..compatibility import events_executor
 from .faults import FAULTS
-from .middleware import use_profiles
 from .start_parameters import check_arguments, reason
 from .worker import Worker
 
+#: For Fast DDS 2 and 3: environment variable, profiles of this package, default file of profiles.
+PROFILES = (
+    ('FASTRTPS_DEFAULT_PROFILES_FILE', 'fastrtps.xml', 'DEFAULT_FASTRTPS_PROFILES.xml'),
+    ('FASTDDS_DEFAULT_PROFILES_FILE', 'fastdds.xml', 'DEFAULT_FASTDDS_PROFILES.xml'),
+)
 EXECUTORS = ('auto', 'events', 'single')
 
 # Longest wait of the executors [s], after which a request to end is checked. rclpy 7.1.6 also needs
@@ -39,6 +46,28 @@ SPIN_TIMEOUT_S = 0.1
 SHUTDOWN_TIMEOUT_S = 10.0  # for all shutdown tasks
 
 REQUEST_TIMEOUT_S = 5.0  # for a request that is being answered when the process ends
+
+
+def generation() -> int:
+    """Return the index in `PROFILES` of the Fast DDS that rmw_fastrtps_cpp uses."""
+    with suppress(PackageNotFoundError, OSError):  # another middleware, or no ament index
+        manifest = Path(get_package_share_directory('rmw_fastrtps_cpp'), 'package.xml')
+        return int('<build_depend>fastdds<' in manifest.read_text())
+    return 0
+
+
+def use_profiles() -> None:
+    """Make Fast DDS in this process use the profiles in config/, unless the user has profiles.
+
+    To be called before ROS is initialized. Other middleware ignores them.
+    """
+    ours = generation()
+    variable, name, found_by_itself = PROFILES[ours]
+    # Fast DDS 3 still reads the variable of Fast DDS 2.
+    chosen_by_user = any(known in os.environ for known, *_ in PROFILES[: ours + 1])
+    file = share_folder() / 'config' / name
+    if not chosen_by_user and not Path(found_by_itself).exists() and file.is_file():
+        os.environ[variable] = str(file)
 
 
 class ShutdownTask(Protocol):

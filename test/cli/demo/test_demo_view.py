@@ -14,8 +14,7 @@ import pytest
 
 from screw_dynamics_ros.cli.demo import view as demo_view
 from screw_dynamics_ros.cli.demo.recording import DemoRecording
-from screw_dynamics_ros.cli.demo.snapshot import take_snapshot
-from screw_dynamics_ros.cli.demo.view import Screen, cut, lines, one_line, progress
+from screw_dynamics_ros.cli.demo.view import Screen, cut, lines, one_line, progress, take_snapshot
 from screw_dynamics_ros.core import Robot
 from support.demo_runs import PANDA, PERIOD, PUSH, TOOL, make_recording
 

@@ -21,9 +21,9 @@ from sensor_msgs.msg import JointState
 from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.cli.doctor import suggestion, suggestions, topics
 from screw_dynamics_ros.cli.doctor.command import written_suggestion
-from screw_dynamics_ros.cli.doctor.effort_suggestions import suggest_efforts
 from screw_dynamics_ros.cli.doctor.session import without
 from screw_dynamics_ros.cli.doctor.session_data import Configuration, SessionData
+from screw_dynamics_ros.cli.doctor.suggestions import suggest_efforts
 from screw_dynamics_ros.cli.doctor.topics import joint_states_section
 from screw_dynamics_ros.cli.joint_motions import JointMotions
 from screw_dynamics_ros.core import Robot

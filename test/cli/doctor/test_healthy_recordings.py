@@ -11,8 +11,7 @@ import pytest
 from screw_dynamics_ros.cli.doctor.command import main as doctor
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording import checked
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording_checks import inspected
+from screw_dynamics_ros.core.measurement.identification.dynamics.recording import checked, inspected
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.driver_comparison import DriverComparison
 from support.healthy_recordings import (

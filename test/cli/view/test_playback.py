@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from screw_dynamics_ros.cli.view.playback import Playback
+from screw_dynamics_ros.cli.view.recording_source import Playback
 
 
 class Clock:

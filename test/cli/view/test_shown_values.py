@@ -10,10 +10,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.cli.view import playback
-from screw_dynamics_ros.cli.view.playback import Playback, PlaybackControls
+from screw_dynamics_ros.cli.view import recording_source
 from screw_dynamics_ros.cli.view.posture_source import middle, slider_ranges
-from screw_dynamics_ros.cli.view.recording_source import RecordedOutput
+from screw_dynamics_ros.cli.view.recording_source import Playback, PlaybackControls, RecordedOutput
 from screw_dynamics_ros.core import Robot
 from support.paths import URDF
 
@@ -98,7 +97,7 @@ class Gui:
 @pytest.fixture
 def clock(monkeypatch):
     now = SimpleNamespace(value=50.0)
-    monkeypatch.setattr(playback, 'time', SimpleNamespace(monotonic=lambda: now.value))
+    monkeypatch.setattr(recording_source, 'time', SimpleNamespace(monotonic=lambda: now.value))
     return now
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.cli.view import mesh_files
+from screw_dynamics_ros.cli.view.link_meshes import link_visuals
 from screw_dynamics_ros.cli.view.posture_source import PostureSource, middle
 from screw_dynamics_ros.cli.view.torque_bars import bars
-from screw_dynamics_ros.cli.view.visuals import link_visuals
 from screw_dynamics_ros.core import bundled_urdf
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 

@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip('viser')
 
-from screw_dynamics_ros.cli.view.playback import Playback, PlaybackControls
 from screw_dynamics_ros.cli.view.posture_source import PostureSource
+from screw_dynamics_ros.cli.view.recording_source import Playback, PlaybackControls
 from screw_dynamics_ros.cli.view.state import DiagnosticLine, ViewState
 from screw_dynamics_ros.cli.view.viewer import Viewer
 from screw_dynamics_ros.core import bundled_urdf

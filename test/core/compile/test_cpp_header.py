@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile.text.cmake_library import cmake_library
-from screw_dynamics_ros.core.compile.text.cpp_header import cpp_header
+from screw_dynamics_ros.core.compile.text.cpp_library import cmake_library, cpp_header
 from support.robots import urdf_path
 
 COMPILER, CMAKE = shutil.which('g++'), shutil.which('cmake')

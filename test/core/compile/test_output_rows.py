@@ -16,7 +16,7 @@ import pytest
 
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification, NativeKernel
 from screw_dynamics_ros.core.compile.llvm import module, native, stack_loop
-from screw_dynamics_ros.core.compile.program.workspace import Workspace
+from screw_dynamics_ros.core.compile.program.divided_program import Workspace
 from support.compilation import needs_llvmlite
 
 pytestmark = needs_llvmlite

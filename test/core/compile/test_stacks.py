@@ -22,7 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.compile import result_memory, stack_runs
+from screw_dynamics_ros.core.compile import stack_runs
 from screw_dynamics_ros.core.compile.kernels import (
     KernelSpecification,
     compiled_call,
@@ -529,20 +529,20 @@ def test_many_threads_call_stacks_of_all_sizes(monkeypatch):
 # --- memory of large results ----------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not result_memory.AVAILABLE, reason='no such memory here')
+@pytest.mark.skipif(not stack_runs.AVAILABLE, reason='no such memory here')
 def test_memory_of_large_results_is_kept_for_the_next(monkeypatch):
     """Memory is used again when nothing refers to it, views included, and never before."""
-    monkeypatch.setattr(result_memory, 'LARGE', 2**20)
-    monkeypatch.setattr(result_memory, 'MOST_KEPT', 4 * 2**20)
-    monkeypatch.setattr(result_memory, '_kept', {})
+    monkeypatch.setattr(stack_runs, 'LARGE', 2**20)
+    monkeypatch.setattr(stack_runs, 'MOST_KEPT', 4 * 2**20)
+    monkeypatch.setattr(stack_runs, '_kept', {})
 
     def kept() -> int:
-        return sum(len(each) for each in result_memory._kept.values())
+        return sum(len(each) for each in stack_runs._kept.values())
 
     shape = (300, 1000)  # 2.4 MB
 
     def new(*shape: int) -> np.ndarray:
-        return result_memory.new_arrays([shape])[0]
+        return stack_runs.new_arrays([shape])[0]
 
     first = new(*shape)
     place = first.ctypes.data
@@ -574,7 +574,7 @@ def test_memory_of_large_results_is_kept_for_the_next(monkeypatch):
 @needs_llvmlite
 def test_large_results_are_all_there(monkeypatch):
     """Results in memory that was used before, with nothing left of what it held."""
-    monkeypatch.setattr(result_memory, 'LARGE', 2**16)
+    monkeypatch.setattr(stack_runs, 'LARGE', 2**16)
     chain = Robot(robot().description, backend='native')
     q = arguments('inverse_dynamics', 3000)[0]
     expected = robot('python').jacobian(q, 'link3', 'body')
@@ -586,13 +586,12 @@ def test_large_results_are_all_there(monkeypatch):
 
 
 @needs_llvmlite
-@pytest.mark.skipif(not result_memory.AVAILABLE, reason='no such memory here')
+@pytest.mark.skipif(not stack_runs.AVAILABLE, reason='no such memory here')
 @pytest.mark.parametrize('name', ['mass_matrix', 'inverse_dynamics_derivatives'])
 def test_large_results_of_compiled_calls(name, monkeypatch):
     """They are new each time, owned by no other array, and errors of the system come through."""
-    for of in (result_memory, stack_runs):
-        monkeypatch.setattr(of, 'LARGE', 2**12)
-    monkeypatch.setattr(result_memory, '_kept', {})
+    monkeypatch.setattr(stack_runs, 'LARGE', 2**12)
+    monkeypatch.setattr(stack_runs, '_kept', {})
     chain = Robot(robot().description, backend='native')
     stacks = arguments(name, 500)
     call = getattr(chain, name)
@@ -603,18 +602,18 @@ def test_large_results_of_compiled_calls(name, monkeypatch):
         found = call(*stacks)
         arrays = found if isinstance(found, tuple) else (found,)
         close(found, expected)
-        assert all(type(x.base) is result_memory._Owner for x in arrays)
+        assert all(type(x.base) is stack_runs._Owner for x in arrays)
         assert sys.getrefcount(found) == 3  # here, in `arrays`, and while it is counted
         places = {x.ctypes.data for x in arrays}
         assert len(places) == len(arrays)
         del found, arrays
-        assert sum(map(len, result_memory._kept.values())) == len(places)
+        assert sum(map(len, stack_runs._kept.values())) == len(places)
 
     def refused(*_: object, **__: object) -> None:
         raise OSError('Cannot allocate memory')
 
-    monkeypatch.setattr(result_memory, '_kept', {})
-    monkeypatch.setattr(result_memory.mmap, 'mmap', refused)
+    monkeypatch.setattr(stack_runs, '_kept', {})
+    monkeypatch.setattr(stack_runs.mmap, 'mmap', refused)
     with pytest.raises(MemoryError, match=r'results of .* MB'):
         call(*stacks)
 

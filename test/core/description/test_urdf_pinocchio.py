@@ -13,8 +13,7 @@ import pytest
 
 from screw_dynamics_ros.core.description import Mimic, read_urdf
 from screw_dynamics_ros.core.description.urdf_inertias import with_dynamics
-from screw_dynamics_ros.core.description.urdf_origins import with_origins
-from screw_dynamics_ros.core.description.urdf_writer import write_urdf
+from screw_dynamics_ros.core.description.urdf_writer import with_origins, write_urdf
 from screw_dynamics_ros.core.errors import DescriptionError
 from support.models import random_description
 from support.robots import UNREADABLE, all_example_robots, example_robots, robot_id

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import Limits, read_urdf
-from screw_dynamics_ros.core.description.urdf_origins import with_origins
+from screw_dynamics_ros.core.description.urdf_writer import with_origins
 from screw_dynamics_ros.core.errors import DescriptionError
 
 FULL = 'lower="-1" upper="1" effort="9" velocity="9"'

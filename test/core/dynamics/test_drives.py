@@ -21,7 +21,7 @@ from screw_dynamics_ros.core import (
     Robot,
 )
 from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
-from screw_dynamics_ros.core.dynamics.hybrid_dynamics import articulated_bodies
+from screw_dynamics_ros.core.dynamics.forward_dynamics import articulated_bodies
 from screw_dynamics_ros.core.textbook.formulations.recursive_newton_euler import (
     recursive_inverse_dynamics,
 )

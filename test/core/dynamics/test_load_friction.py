@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Drive, Robot
-from screw_dynamics_ros.core.dynamics.canonical_momentum import momentum_dynamics
+from screw_dynamics_ros.core.dynamics.momentum_dynamics import momentum_dynamics
 from screw_dynamics_ros.core.integration.constrained_system import UnconstrainedSystem
 from support.drives import GRAVITY, SCALAR, close, random_drives, state, two_masses
 from support.models import random_description, random_wrenches

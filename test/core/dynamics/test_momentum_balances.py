@@ -20,7 +20,7 @@ from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.constraints.motion_constraint import fixed_point
 from screw_dynamics_ros.core.description import Link, RobotDescription
-from screw_dynamics_ros.core.dynamics.canonical_momentum import momentum_dynamics
+from screw_dynamics_ros.core.dynamics.momentum_dynamics import momentum_dynamics
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
 from screw_dynamics_ros.core.lie import quaternions, se3
 from screw_dynamics_ros.core.motion.control.operational_space import generalised_jacobian

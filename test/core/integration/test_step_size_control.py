@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.integration import (
     RungeKutta,
     Tableau,
 )
-from screw_dynamics_ros.core.integration.munthe_kaas import munthe_kaas_step
+from screw_dynamics_ros.core.integration.runge_kutta import munthe_kaas_step
 
 
 class Points:

@@ -21,14 +21,14 @@ from screw_dynamics_ros.core.integration import (
     TABLEAUS,
     Tableau,
 )
-from screw_dynamics_ros.core.integration.order_conditions import (
+from screw_dynamics_ros.core.integration.tableau import (
+    HEUN_3,
     density,
     len_of,
     rooted_trees,
     violated,
     weights,
 )
-from screw_dynamics_ros.core.integration.tableau import HEUN_3
 
 
 def typed_conditions(A: np.ndarray, b: np.ndarray) -> list[list[float]]:

@@ -16,7 +16,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.kinematics.analytical_jacobians import (
+from screw_dynamics_ros.core.kinematics.jacobians import (
     ORIENTATIONS,
     analytical_jacobian,
     euler_axes,

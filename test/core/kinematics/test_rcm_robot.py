@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core.description import Inertia
-from screw_dynamics_ros.core.dynamics.energy import kinetic_energy
+from screw_dynamics_ros.core.dynamics.energy_and_momentum import kinetic_energy
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.kinematics.higher_order import twist_derivatives

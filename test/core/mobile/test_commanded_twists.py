@@ -8,8 +8,7 @@ import pytest
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.mobile import platforms
-from screw_dynamics_ros.core.mobile.command_limits import AxisLimits, TwistLimiter
-from screw_dynamics_ros.core.mobile.twist_filter import admissible_twist
+from screw_dynamics_ros.core.mobile.command_limits import AxisLimits, TwistLimiter, admissible_twist
 
 CAR, STEERING = platforms.bicycle(1.2, 0.3), [0.35]
 WANTED = np.array([0.5, 1.0, 0.2])

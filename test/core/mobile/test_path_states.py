@@ -8,16 +8,14 @@ import pytest
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.mobile import planar, platforms
-from screw_dynamics_ros.core.mobile.followed_path import FollowedPath
+from screw_dynamics_ros.core.mobile.followed_path import FollowedPath, PathLostError, WheelReadings
 from screw_dynamics_ros.core.mobile.odometry import (
     Odometry,
     WheelNoise,
     checked_covariance,
     turn_drive_turn,
 )
-from screw_dynamics_ros.core.mobile.wheel_readings import PathLostError, WheelReadings
-from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
-from screw_dynamics_ros.core.mobile.wheels import Wheel, line
+from screw_dynamics_ros.core.mobile.wheeled_platform import Wheel, WheeledPlatform, line
 
 BASE = platforms.differential_drive(0.5, 0.1)
 SECOND = 1_000_000_000

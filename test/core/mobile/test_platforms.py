@@ -8,8 +8,7 @@ import pytest
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.mobile import planar, platforms
-from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
-from screw_dynamics_ros.core.mobile.wheels import Wheel
+from screw_dynamics_ros.core.mobile.wheeled_platform import Wheel, WheeledPlatform
 
 CORNERS = [[0.4, 0.3], [0.4, -0.3], [-0.4, 0.3], [-0.4, -0.3]]
 HOLONOMIC = {

@@ -26,11 +26,10 @@ from screw_dynamics_ros.nodes.model.payloads import Payloads
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.nodes.services import payload_estimates
 from screw_dynamics_ros.nodes.services.estimation_services import PayloadEstimation
-from screw_dynamics_ros.nodes.services.link_inertia_service import LinkInertiaService
-from screw_dynamics_ros.nodes.services.payload_services import PayloadServices
+from screw_dynamics_ros.nodes.services.payload_services import LinkInertiaService, PayloadServices
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.messages.inertias import write_inertia
+from screw_dynamics_ros.ros.messages.conversions import write_inertia
 from screw_dynamics_ros.ros.status import Level, Status
 from support.robots import urdf_path
 

@@ -16,11 +16,13 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.nodes.simulation.command_messages import read_state
-from screw_dynamics_ros.nodes.simulation.command_topics import CommandTopics, components_of
+from screw_dynamics_ros.nodes.simulation.command_topics import (
+    CommandTopics,
+    components_of,
+    read_state,
+)
 from screw_dynamics_ros.nodes.simulation.joint_targets import EFFORT, POSITION, VELOCITY
-from screw_dynamics_ros.nodes.simulation.plant import Plant
-from screw_dynamics_ros.nodes.simulation.pushes import AppliedWrenches
+from screw_dynamics_ros.nodes.simulation.plant import AppliedWrenches, Plant
 from screw_dynamics_ros.nodes.simulation.simulation_time import SimulationTime
 from screw_dynamics_ros.ros.messages.trajectories import set_duration
 from screw_dynamics_ros.ros.status import Level, Status

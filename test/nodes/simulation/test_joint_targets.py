@@ -16,7 +16,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from screw_dynamics_ros.core.description.ros2_control import ControlledJoint, HardwareComponent
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
-from screw_dynamics_ros.nodes.simulation.command_messages import (
+from screw_dynamics_ros.nodes.simulation.command_topics import (
     read_joint_commands,
     read_numbers,
     read_path,

@@ -10,8 +10,7 @@ pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
 from screw_dynamics_ros.nodes.simulation.joint_targets import EFFORT
-from screw_dynamics_ros.nodes.simulation.plant import Plant, Timeouts
-from screw_dynamics_ros.nodes.simulation.pushes import AppliedWrenches
+from screw_dynamics_ros.nodes.simulation.plant import AppliedWrenches, Plant, Timeouts
 from support.simulated_motors import DT, DrivenArm
 
 TIMEOUTS = Timeouts(command=1e3, wrench=1e3)

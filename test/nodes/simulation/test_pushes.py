@@ -12,7 +12,7 @@ pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.nodes.simulation.pushes import AppliedWrenches
+from screw_dynamics_ros.nodes.simulation.plant import AppliedWrenches
 from support.robots import urdf_path
 
 S = 10**9

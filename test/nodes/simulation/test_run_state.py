@@ -10,8 +10,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 pytest.importorskip('rclpy')
 
-from screw_dynamics_ros.nodes.simulation.run_state import RefusedError, RunState
-from screw_dynamics_ros.nodes.simulation.simulation_time import SimulationTime, TickSchedule
+from screw_dynamics_ros.nodes.simulation.simulation_time import (
+    RefusedError,
+    RunState,
+    SimulationTime,
+    TickSchedule,
+)
 
 
 class Requests(RuleBasedStateMachine):

@@ -15,10 +15,8 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.simulation import status as status_module
 from screw_dynamics_ros.nodes.simulation.joint_targets import EFFORT
 from screw_dynamics_ros.nodes.simulation.parameters import check
-from screw_dynamics_ros.nodes.simulation.plant import Plant, Timeouts
-from screw_dynamics_ros.nodes.simulation.pushes import AppliedWrenches
-from screw_dynamics_ros.nodes.simulation.run_state import RunState
-from screw_dynamics_ros.nodes.simulation.simulation_time import SimulationTime
+from screw_dynamics_ros.nodes.simulation.plant import AppliedWrenches, Plant, Timeouts
+from screw_dynamics_ros.nodes.simulation.simulation_time import RunState, SimulationTime
 from screw_dynamics_ros.nodes.simulation.status import SimulationReport
 from screw_dynamics_ros.ros.status import Level
 from support.robots import urdf_path

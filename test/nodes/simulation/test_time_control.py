@@ -9,10 +9,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from screw_dynamics_ros.nodes.simulation import time_control
-from screw_dynamics_ros.nodes.simulation.run_state import RefusedError, RunState
-from screw_dynamics_ros.nodes.simulation.simulation_time import SimulationTime, TickSchedule
-from screw_dynamics_ros.nodes.simulation.time_control import TimeControl
+from screw_dynamics_ros.nodes.simulation import simulation_time
+from screw_dynamics_ros.nodes.simulation.simulation_time import (
+    RefusedError,
+    RunState,
+    SimulationTime,
+    TickSchedule,
+    TimeControl,
+)
 
 SECOND = 1_000_000_000
 NOW = 100.0  # s, on the monotonic clock
@@ -21,7 +25,7 @@ NOW = 100.0  # s, on the monotonic clock
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the clock stand still."""
-    monkeypatch.setattr(time_control, 'time', SimpleNamespace(monotonic=lambda: NOW))
+    monkeypatch.setattr(simulation_time, 'time', SimpleNamespace(monotonic=lambda: NOW))
 
 
 def control(origin: int | None) -> tuple[TimeControl, RunState, SimulationTime, TickSchedule]:

@@ -16,7 +16,7 @@ from geometry_msgs.msg import Point, Pose, Quaternion
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.ros.messages import transformations
+from screw_dynamics_ros.ros.messages import conversions
 from screw_dynamics_ros.ros.messages.conversions import matrix, pose, quaternion
 
 HALF_TURNS = [Rotation.from_rotvec(np.pi * np.array(axis)) for axis in np.eye(3)]
@@ -80,7 +80,7 @@ def test_tf_transformations_is_used_where_it_is(monkeypatch):
     stand_in = types.ModuleType('tf_transformations')
     stand_in.quaternion_from_matrix, stand_in.quaternion_matrix = object(), object()
     monkeypatch.setitem(sys.modules, 'tf_transformations', stand_in)
-    assert transformations._find() == (
+    assert conversions._find() == (
         stand_in.quaternion_from_matrix,
         stand_in.quaternion_matrix,
     )

@@ -15,8 +15,7 @@ from geometry_msgs.msg import Inertia, Pose
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import NotFiniteError
-from screw_dynamics_ros.ros.messages.conversions import matrix
-from screw_dynamics_ros.ros.messages.inertias import read_inertia, write_inertia
+from screw_dynamics_ros.ros.messages.conversions import matrix, read_inertia, write_inertia
 
 MOMENTS = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 

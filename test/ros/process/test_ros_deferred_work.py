@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from screw_dynamics_ros.ros.process import deferred_work
-from screw_dynamics_ros.ros.process.deferred_work import IDLE_TIME_S, MIN_SPACING_S, DeferredWork
+from screw_dynamics_ros.ros.process import timers
+from screw_dynamics_ros.ros.process.timers import IDLE_TIME_S, MIN_SPACING_S, DeferredWork
 
 
 @pytest.fixture
@@ -22,18 +22,16 @@ def done():
 def clock(monkeypatch):
     """Return the times the module sees, the last of them being now."""
     now = [100.0]
-    monkeypatch.setattr(deferred_work, 'time', SimpleNamespace(monotonic=lambda: now[-1]))
+    monkeypatch.setattr(timers, 'time', SimpleNamespace(monotonic=lambda: now[-1]))
     return now
 
 
 @pytest.fixture
 def ticks(done, clock, monkeypatch):
     """Return the timers of three pieces of work."""
-    timers = []
-    monkeypatch.setattr(
-        deferred_work, 'every', lambda node, period, callback: timers.append(callback)
-    )
-    return timers
+    found = []
+    monkeypatch.setattr(timers, 'every', lambda node, period, callback: found.append(callback))
+    return found
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ pytest.importorskip('rclpy')
 from ament_index_python.packages import PackageNotFoundError
 from defusedxml import ElementTree
 
-from screw_dynamics_ros.ros.process import middleware
-from screw_dynamics_ros.ros.process.middleware import PROFILES, use_profiles
+from screw_dynamics_ros.ros.process import executor
+from screw_dynamics_ros.ros.process.executor import PROFILES, use_profiles
 from screw_dynamics_ros.share import share_folder
 
 
@@ -32,7 +32,7 @@ def no_variables(monkeypatch, tmp_path):
 @pytest.fixture(params=range(len(PROFILES)))
 def generation(request, monkeypatch):
     """Place in PROFILES of the Fast DDS that is said to be installed."""
-    monkeypatch.setattr(middleware, 'generation', lambda: request.param)
+    monkeypatch.setattr(executor, 'generation', lambda: request.param)
     return request.param
 
 
@@ -50,13 +50,13 @@ def test_generation_of_the_middleware(monkeypatch, tmp_path, manifest, expected)
     def absent(package):
         raise PackageNotFoundError(package)
 
-    monkeypatch.setattr(middleware, 'get_package_share_directory', lambda package: tmp_path)
+    monkeypatch.setattr(executor, 'get_package_share_directory', lambda package: tmp_path)
     if manifest is None:
-        assert middleware.generation() == expected
-        monkeypatch.setattr(middleware, 'get_package_share_directory', absent)
+        assert executor.generation() == expected
+        monkeypatch.setattr(executor, 'get_package_share_directory', absent)
     else:
         (tmp_path / 'package.xml').write_text(manifest)
-    assert middleware.generation() == expected
+    assert executor.generation() == expected
 
 
 def test_profiles_are_used(generation):
@@ -101,7 +101,7 @@ def test_the_middleware_understands_them(is_whole, ros_domain):
     """It says nothing about ours, and complains about half of it."""
     program = (
         'import rclpy\n'
-        'from screw_dynamics_ros.ros.process.middleware import use_profiles\n'
+        'from screw_dynamics_ros.ros.process.executor import use_profiles\n'
         'use_profiles()\nrclpy.init()\nrclpy.create_node("read").destroy_node()'
     )
     environment = {**os.environ, 'ROS_DOMAIN_ID': str(ros_domain)}

@@ -9,7 +9,7 @@ import pytest
 
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.description import read_urdf
-from screw_dynamics_ros.ros.ros2_control.command_interfaces import INTERFACES, command_interfaces
+from screw_dynamics_ros.ros.ros2_control import INTERFACES, command_interfaces
 from support.robots import joint, links, robot, urdf_path
 
 ARM = [f'panda_joint{k}' for k in range(1, 8)]

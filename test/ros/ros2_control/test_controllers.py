@@ -12,9 +12,13 @@ import yaml
 
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.ros.parameter_files import read_parameter_file
-from screw_dynamics_ros.ros.ros2_control.controllers import TYPES, Controllers, controllers_for
-from screw_dynamics_ros.ros.ros2_control.generated_files import write_files
-from screw_dynamics_ros.ros.ros2_control.hardware_description import SimulatedHardware
+from screw_dynamics_ros.ros.ros2_control import (
+    TYPES,
+    Controllers,
+    SimulatedHardware,
+    controllers_for,
+    write_files,
+)
 from support.paths import ROOT
 
 GAINS = {name: {'p': 10.0, 'i': 1e-7, 'd': 1.0} for name in 'abc'}

@@ -31,12 +31,11 @@ from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
 
 from ..inverse.position import check_targets, rigid_defect
-from .branches import separation
+from .branches import DiscardedCandidate, LimitImages, separation
 from .chain import SerialChain
 from .chain_solutions import ChainSolutions, Lost
 from .closed_form import ClosedForm
 from .held_joints import HeldEnds, between_ends
-from .limit_images import DiscardedCandidate, LimitImages
 from .serial_solver import SerialSolver
 
 

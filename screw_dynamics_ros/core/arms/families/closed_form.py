@@ -27,10 +27,9 @@ from screw_dynamics_ros.core.types import Array
 
 from ..inverse.position import squared_distance
 from .chain import SerialChain
-from .chain_solutions import NONE_LOST, ChainSolutions
+from .chain_solutions import MAX_RESIDUAL, NONE_LOST, ChainSolutions, polished
 from .classifier import classify
 from .pieper import Pieper
-from .polishing import MAX_RESIDUAL, polished
 from .subproblems import UNDETERMINED_SINE
 
 #: Verdicts on a branch: whether it leads to the pose, and whether outside the limits.

@@ -20,12 +20,19 @@ from screw_dynamics_ros.core.types import Array
 from ..inverse.position import squared_distance
 from .chain import SerialChain
 from .chain_solutions import (
+    CANDIDATE_STEPS,
+    CHECKS,
     DUPLICATE_TOLERANCE,
+    FULL_TURN,
+    MAX_RESIDUAL,
     MIN_DISTINCT_DIFFERENCE,
     NONE_LOST,
     ChainSolutions,
     are_distinct,
+    continued,
     distances,
+    make_jacobian,
+    make_polisher,
     merged,
 )
 from .classifier import classify
@@ -42,15 +49,6 @@ from .general_6r import GeneralSixRevolute, ranked_places
 from .held_joints import HeldArm, HeldSixRevolute, generic
 from .nearest_arm import nearest_arm
 from .pieper import Pieper
-from .polishing import (
-    CANDIDATE_STEPS,
-    CHECKS,
-    FULL_TURN,
-    MAX_RESIDUAL,
-    continued,
-    make_jacobian,
-    make_polisher,
-)
 from .spherical_wrist import SphericalWrist
 from .wrist_partitioned import WristPartitioned
 

@@ -41,8 +41,7 @@ from screw_dynamics_ros.core.types import Array
 
 from .bounded_velocity import joint_limited_velocity
 from .link_motion import per_link
-from .policy_status import PolicyStatus, SingularityStatus
-from .singularity_policies import SingularityPolicy, check_policy
+from .singularity_policies import PolicyStatus, SingularityPolicy, SingularityStatus, check_policy
 from .velocity_bounds import JointBounds
 from .weighted_inverse import AdaptiveDamping, finite
 

@@ -21,11 +21,9 @@ from ..program.divided_program import LONGEST, PIECE, WINDOW, DividedProgram, Pl
 from ..program.packing import PACK, packed
 from ..program.sums import chained
 from ..program.tracing import WITH_CONSTANT, Element, Program
-from .arctangent import arctangent_function
-from .output_rows import OutputRows
-from .sincos import sincos_function
+from .output_rows import OutputRows, blocks, rows_to_columns
 from .stack_loop import ROWS, stack_loop
-from .transposition import blocks, rows_to_columns
+from .trigonometry import arctangent_function, sincos_function
 from .writer import NONTEMPORAL, VECTOR_WINDOW, Writer, constant, vector_type
 
 # `contract` allows fused multiply-add. Nothing may assume that NaN or infinity do not occur.

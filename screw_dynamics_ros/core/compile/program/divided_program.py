@@ -6,18 +6,19 @@
 The time of a compiler grows faster than the length of a function, and addresses near the beginning
 of a small memory take fewer bytes than those of a large stack frame: the speed of long programs is
 limited by instruction fetch.
+
+Sine and cosine of many angles are computed at once, as vectors, so all available angles come first.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from .packing import PACK, VECTORS
-from .schedule import Part, schedule
 from .tracing import Element, Program, operands
-from .workspace import Workspace
 
 #: Doubles whose distance from a pointer fits in one byte of an x86 instruction. Longer distances
 #: take three bytes more.
@@ -28,6 +29,77 @@ WINDOW = 32
 LONGEST, PIECE = 4000, 400
 
 MANY_ZEROS = 32  # structural zeros from which a whole output is cleared first
+
+
+@dataclass
+class Part:
+    """A sequence of operations, then the sines and cosines of the angles known by then.
+
+    The operations do not include inputs, sines and cosines.
+    """
+
+    operations: list[int]
+    angles: list[int]
+
+
+def schedule(program: Program) -> list[Part]:
+    """Order the operations so that all angles of a part are known at its end.
+
+    The angles and their operands come first, then their sines and cosines (repeated if angles
+    depend on other sines), then all other operations: the last part has no angles.
+    """
+    operations = program.operations
+    depth: list[int] = []  # number of nested sines between an operation and the inputs
+    for op in operations:
+        below = max(map(depth.__getitem__, operands(op)), default=0)
+        depth.append(below + (op[0] in ('sin', 'cos')))
+    angles = sorted({op[1] for op in operations if op[0] in ('sin', 'cos')})
+    needed = prerequisites(program, angles)
+    parts = [Part([], []) for _ in range(max((depth[k] for k in angles), default=-1) + 1)]
+    for k in angles:
+        parts[depth[k]].angles.append(k)
+    computed = [i for i, op in enumerate(operations) if op[0] not in ('input', 'sin', 'cos')]
+    for i in computed:
+        if i in needed:
+            parts[depth[i]].operations.append(i)
+    return [*parts, Part([i for i in computed if i not in needed], [])]
+
+
+def prerequisites(program: Program, indices: Sequence[int]) -> set[int]:
+    """Return the operations on which `indices` depend, including themselves."""
+    needed: set[int] = set()
+    stack = list(indices)
+    while stack:
+        i = stack.pop()
+        if i not in needed:
+            needed.add(i)
+            stack.extend(operands(program.operations[i]))
+    return needed
+
+
+class Workspace:
+    """Allocates places, and reuses free ones first so that the workspace stays in the cache.
+
+    Attributes
+    ----------
+    size : int
+        Required number of places.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._free: defaultdict[int, list[int]] = defaultdict(list)  # by number of places
+
+    def take(self, count: int = 1) -> int:
+        """Return the first of `count` contiguous places."""
+        if self._free[count]:
+            return self._free[count].pop()
+        self.size += count
+        return self.size - count
+
+    def free(self, place: int, count: int = 1) -> None:
+        """Release the result of `take`."""
+        self._free[count].append(place)
 
 
 @dataclass

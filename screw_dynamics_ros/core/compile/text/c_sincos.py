@@ -3,9 +3,9 @@
 
 """Sine and cosine of several angles at once, in C.
 
-Same method as the machine code of `compile.llvm.sincos`, except for the reduction of angles: fused
-multiply-add is not fast on all targets of C, so multiples of pi/2 are subtracted in parts whose
-products with integers are exact.
+Same method as the machine code of `compile.llvm.trigonometry`, except for the reduction of angles:
+fused multiply-add is not fast on all targets of C, so multiples of pi/2 are subtracted in parts
+whose products with integers are exact.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from ..llvm.sincos import COS, ROUNDER, SIN
+from ..llvm.trigonometry import COS, ROUNDER, SIN
 
 LANES = 4
 #: pi/2 as a sum: two parts of 39 bits, and the rest.

@@ -192,7 +192,7 @@ def calibrate_robot(
     held_out : sequence of int
         Measurements kept for validation: they have residuals, but are not fitted.
     robust : bool
-        Whether to detect and exclude outliers (`outliers`).
+        Whether to detect and exclude outliers (`doubtful`).
     prior : (float, float), optional
         Prior standard deviations of the errors of the robot, angles [rad] and lengths [m]; scales
         have that of the joint position [1]. The prior applies to axes, offsets, scales and tool,

@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.description.file_entries import (
 )
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import Joint, RobotDescription
-from screw_dynamics_ros.core.description.xml_values import rotation_from_rpy
+from screw_dynamics_ros.core.description.xml_document import rotation_from_rpy
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.tree.multibody_tree import mimic_map

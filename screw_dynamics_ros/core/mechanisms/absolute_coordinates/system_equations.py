@@ -28,8 +28,7 @@ from screw_dynamics_ros.core.types import Array
 from .bodies import AbsoluteBody, ConstraintJoint
 from .body_equations import BodiesMotion, BodyEquations, Coupling, JointEquations
 from .groups import SE3, SO3xR3
-from .independence import independent_rows
-from .saddle_point import RowPattern, SaddlePoint
+from .saddle_point import RowPattern, SaddlePoint, independent_rows
 
 
 class SystemEquations:

@@ -4,7 +4,7 @@
 """Robots with kinematic loops: a tree, its loop closures, and the actuated joints."""
 
 from .closed_robot import ClosedRobot, ClosedState
-from .closure_mobility import Mobility
+from .closure_equations import Mobility
 from .hybrid import ClosedHybridMotion
 from .loop_closures import LoopClosures, read_loop_closures
 from .position_closure import Closing

@@ -32,8 +32,7 @@ from screw_dynamics_ros.core.types import Array
 
 from ..absolute_coordinates.bodies import GROUND
 from . import dependent_motion, hybrid
-from .closure_equations import closure_bias, closure_jacobian
-from .closure_mobility import Mobility, mobility
+from .closure_equations import Mobility, closure_bias, closure_jacobian, mobility
 from .dependent_motion import Partition
 from .inverse_kinematics import ClosedInverseKinematics
 from .loop_closures import LoopClosures

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The equations of loops that were cut open, on the tree that is left.
+"""The equations of loops that were cut open, on the tree that is left, and their freedoms.
 
 A cut joint leaves two virtual end-effectors: its frame S_i on the link `parent`, and its frame S_j
 on the link `child`. The loop is closed where C = (C_i S_i)^-1 C_j S_j is a motion that the cut
@@ -15,12 +15,14 @@ with the constrained directions N of the pair, and body-fixed Jacobians and twis
 frames, V = V_j - Ad_{C^-1} V_i. The joints of the two branches enter with opposite signs: the twist
 of one end minus that of the other (E-01).
 
-Source: Bruyninckx 2010, section 5.5.4, (5.28) corrected (C-007 to C-009).
+Source: Bruyninckx 2010, section 5.5.4, (5.28) corrected (C-007 to C-009); sections 5.5.4 and 5.8
+(C-011).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,6 +37,8 @@ from screw_dynamics_ros.core.types import Array
 from ..absolute_coordinates.bodies import GROUND, ConstraintJoint
 
 Closures = Sequence[ConstraintJoint]
+#: Singular values, relative to the largest, below which a matrix is taken to have lost rank.
+RANK_TOLERANCE = 1e-8
 
 
 def end_pose(tree: Tree, q: Array, link: str, S: Array) -> Array:
@@ -107,3 +111,47 @@ def end_motion(tree: Tree, q: Array, v: Array, link: str, S: Array) -> tuple[Arr
         return zeros(6, q), zeros(6, q)
     V, dV = twist_derivatives(tree, q, [v, np.zeros_like(v)], link, 'body')
     return screws.inverse_transform_twist(S, V), screws.inverse_transform_twist(S, dV)
+
+
+@dataclass(frozen=True)
+class Mobility:
+    """Freedoms at one configuration.
+
+    Attributes
+    ----------
+    joint_freedoms : int
+        Of the tree.
+    equations : int
+        Of all closures.
+    rank : int
+        How many of them are independent here.
+    gained : int
+        Freedoms of the passive joints while the actuated ones stand still: dim null(J_p).
+    """
+
+    joint_freedoms: int
+    equations: int
+    rank: int
+    gained: int
+
+    @property
+    def mobility(self) -> int:
+        """Freedoms of the mechanism: joint freedoms - rank."""
+        return self.joint_freedoms - self.rank
+
+    @property
+    def redundant(self) -> int:
+        """Equations that follow from the others: 3 of a planar loop of revolute joints."""
+        return self.equations - self.rank
+
+
+def rank(A: Array) -> int:
+    """Return the numerical rank of a matrix; 0 of an empty one."""
+    values = np.linalg.svd(A, compute_uv=False) if A.size else np.zeros(0)
+    return int((values > RANK_TOLERANCE * max(1e-300, values.max(initial=0.0))).sum())
+
+
+def mobility(J: Array, passive: Sequence[int]) -> Mobility:
+    """Return the freedoms of a mechanism with closure Jacobian J, (c, n)."""
+    passive = list(passive)
+    return Mobility(J.shape[1], len(J), rank(J), len(passive) - rank(J[:, passive]))

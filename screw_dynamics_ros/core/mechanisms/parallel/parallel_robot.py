@@ -16,10 +16,10 @@ from screw_dynamics_ros.core.lie._arrays import finite_pose
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
 from screw_dynamics_ros.core.types import Array
 
-from . import convexity, force_distribution
-from .assembly_modes import AssemblyModes, assembly_modes
-from .leg_functions import LegFunctions
+from . import force_distribution
+from .assembly_modes import AssemblyModes, assembly_modes, convex_pose
 from .mechanism import Mechanism, classify
+from .recursions import LegFunctions
 
 #: Length errors of a pose that is right, in sizes of the mechanism.
 LENGTH_TOLERANCE = 1e-12
@@ -164,7 +164,7 @@ class ParallelRobot:
         if convex:
             numbers = self._numbers('q', q)
             modes = self.all_forward_positions(numbers, seed)
-            return convexity.convex_pose(self.mechanism, numbers, modes, self._seed(seed))
+            return convex_pose(self.mechanism, numbers, modes, self._seed(seed))
         result = self.solve_forward_position(q, seed)
         if not result.success:
             raise ArgumentError(f'{self.mechanism.name}: {result.message}')

@@ -20,8 +20,17 @@ with their lengths rho and G for lever 1 in the spatial representation,
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
+from screw_dynamics_ros.core.compile.kernels import (
+    Kernel,
+    KernelSpecification,
+    choose_backend,
+    make_kernel,
+)
 from screw_dynamics_ros.core.compile.program.tracing import clamp
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric
@@ -113,3 +122,58 @@ def limit(X: Array, size: float) -> Array:
     """Return the factor, at most 1, that keeps a step within `MAX_STEP`."""
     turn, shift = np.sqrt(X[:3] @ X[:3]), np.sqrt(X[3:] @ X[3:]) / size
     return clamp(MAX_STEP / (turn + shift + 1e-300), 0.0, 1.0)
+
+
+class LegFunctions:
+    """Recursions of `recursions` for one mechanism, on numbers.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    backend : {'auto', 'native', 'python', 'reference'}
+    """
+
+    def __init__(self, mechanism: Mechanism, backend: str) -> None:
+        self._mechanism, self.backend = mechanism, choose_backend(backend)
+        self._kernels: dict[str, Kernel] = {}
+
+    def motor_positions(self, T: Array) -> tuple[Array, Array]:
+        """Return `recursions.motor_positions`."""
+        x, discriminants = self._run(motor_positions, T)
+        return x, discriminants
+
+    def wrench_basis(self, q: Array, T: Array) -> tuple[Array, Array]:
+        """Return `recursions.wrench_basis`."""
+        G, levers = self._run(wrench_basis, q, T)
+        return G, levers
+
+    def newton_step(self, q: Array, T: Array) -> tuple[Array, Array]:
+        """Return `recursions.newton_step`."""
+        moved, errors = self._run(newton_step, q, T)
+        return moved, errors
+
+    def _run(
+        self, recursion: Callable[..., tuple[Array, ...]], *inputs: Array
+    ) -> tuple[Array, ...]:
+        name = recursion.__name__
+        if name not in self._kernels:
+            self._kernels[name] = self._make(recursion, len(inputs) == 2)
+        arrays = [np.ascontiguousarray(x, dtype=float).reshape(-1) for x in inputs]
+        return self._kernels[name].single(arrays)
+
+    def _make(self, recursion: Callable[..., tuple[Array, ...]], with_motors: bool) -> Kernel:
+        motors = (('q', len(self._mechanism.legs)),) if with_motors else ()
+        inputs = (*motors, ('T', 16))
+        title = f'{recursion.__name__} of {self._mechanism.name}'
+        specification = KernelSpecification(
+            title, inputs, partial(on_vectors, recursion), model=(self._mechanism,)
+        )
+        return make_kernel(specification, self.backend)
+
+
+def on_vectors(
+    recursion: Callable[..., tuple[Array, ...]], mechanism: Mechanism, *inputs: Array
+) -> tuple[Array, ...]:
+    """Run a recursion on q, if it takes that, and the elements of T row by row."""
+    *q, T = inputs
+    return recursion(mechanism, *q, T.reshape(4, 4))

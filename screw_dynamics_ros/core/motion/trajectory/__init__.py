@@ -4,11 +4,10 @@
 """Requirements of trajectories: efforts, exceeded limits, largest speed and payload."""
 
 from .feasible_motion import FeasibleMotion, feasible_motion
-from .feedforward_efforts import feedforward_efforts
 from .limits import LimitExcess, exceeded_limits
 from .motion import Motion, sampled_motion
 from .payload_capacity import PayloadCapacity, payload_capacity
-from .required_efforts import MotionWithEfforts, with_efforts
+from .required_efforts import MotionWithEfforts, feedforward_efforts, with_efforts
 from .retiming import Retiming, retimed
 from .time_scaling import SpeedLimit, largest_speed_factor
 

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Joint motion between the points of a trajectory, as joint_trajectory_controller has it.
+"""Joint motion between the points of a trajectory, as joint_trajectory_controller has it.
 
 With h the duration of an interval, d = q_1 - q_0 the way in it and t the time since its start::
 
@@ -17,13 +17,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.units import NANOSECONDS
 
 
 class JointPath:
@@ -179,3 +181,158 @@ def coefficients(h: Array, rows: Sequence[Array]) -> Array:
             quintic / (2.0 * h**5),
         ]
     )
+
+
+def completed_path(
+    time: Array, q: Array, v: Array | None, a: Array | None, start_velocity: Array
+) -> JointPath:
+    """Return the path through some points, which ends at rest where no velocities are given.
+
+    Missing velocities are those of the cubic spline through the positions that has the velocity at
+    the start and ends at rest. Without accelerations the path is cubic between its points, as
+    joint_trajectory_controller moves; accelerations without velocities do not count there.
+
+    Parameters
+    ----------
+    time : (N,) array
+        Increasing [s].
+    q : (N, n) array
+        [rad, m].
+    v, a : (N, n) arrays or None
+    start_velocity : (n,) array
+
+    Examples
+    --------
+    >>> time, q = np.array([0.0, 1.0, 2.0]), np.array([[0.0], [1.0], [0.0]])
+    >>> path = completed_path(time, q, None, None, np.zeros(1))
+    >>> [round(float(values[0]), 6) for values in path.state(1.0)]
+    [1.0, 0.0, -6.0]
+    """
+    if v is None:
+        if len(time) == 1:
+            return JointPath(time, q, np.zeros_like(q))
+        from scipy.interpolate import CubicSpline  # slow to import
+
+        ends = (1, start_velocity), (1, np.zeros(q.shape[1]))
+        v, a = CubicSpline(time, q, bc_type=ends)(time, 1), None
+    return JointPath(time, q, v, a)
+
+
+def refined(time: Array, longest: float, most: int) -> Array:
+    """Return times (M,) that contain all of `time` (N,), not further apart than `longest` [s].
+
+    They are further apart if there would be more than `most` of them otherwise.
+
+    Examples
+    --------
+    >>> refined(np.array([0.0, 1.0, 1.1]), 0.5, 1000).tolist()
+    [0.0, 0.5, 1.0, 1.1]
+    """
+    if len(time) == 1:
+        return time
+    h = np.diff(time)
+    longest = max(longest, float(h.sum()) / most)
+    counts = np.maximum(np.ceil(h / longest - 1e-9), 1).astype(int)
+    fractions = np.concatenate([np.arange(count) / count for count in counts])
+    return np.append(np.repeat(time[:-1], counts) + fractions * np.repeat(h, counts), time[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class TimedPath:
+    """A path of some joints of a robot from a stamp on.
+
+    Attributes
+    ----------
+    joints : (k,) array of int
+        Places of its joints among the n of the robot.
+    path : JointPath
+        Of k joints, over the time from its start [s].
+    start : int
+        Stamp of its time 0 [ns].
+    """
+
+    joints: NDArray[np.intp]
+    path: JointPath
+    start: int
+
+    @property
+    def end(self) -> int:
+        """Stamp of its last point [ns]."""
+        return self.start + round(self.path.end * NANOSECONDS)
+
+    def state(self, stamp: int) -> tuple[Array, Array, Array]:
+        """Return positions, velocities and accelerations at a stamp [ns], (k,) each."""
+        return self.path.state((stamp - self.start) / NANOSECONDS)
+
+
+class PathSequence:
+    """What to follow of several paths that come one after the other.
+
+    A path counts from its start on. Until then the one before it is followed, then its way to its
+    first point: from where the joints are at its start, by the path before for joints that it
+    moves, by measurement for others, as joint_trajectory_controller does. After its end the joints
+    stand still at its last point. Of paths that have not started yet, the newest one counts.
+
+    Attributes
+    ----------
+    current : TimedPath or None
+        The path that is followed.
+    waiting : TimedPath or None
+        The one that follows it.
+
+    Examples
+    --------
+    From 0 to 1 within 2 s; after 1 s a path comes that asks for 0 again, 1 s later.
+
+    >>> arm, measured = PathSequence(), (np.zeros(1), np.zeros(1))
+    >>> arm.add(TimedPath(np.array([0]), JointPath([0.0, 2.0], [[0.0], [1.0]]), start=0))
+    >>> arm.advance(10**9, *measured), arm.state(10**9)[1]
+    (True, array([0.5]))
+    >>> arm.add(TimedPath(np.array([0]), JointPath([1.0], [[0.0]]), start=10**9))
+    >>> arm.advance(15 * 10**8, *measured), arm.state(15 * 10**8)[1]
+    (True, array([0.25]))
+    """
+
+    def __init__(self) -> None:
+        self.current: TimedPath | None = None
+        self.waiting: TimedPath | None = None
+
+    def add(self, path: TimedPath) -> None:
+        """Follow a path as soon as it starts."""
+        self.waiting = path
+
+    def clear(self) -> None:
+        """Follow nothing any more."""
+        self.current = self.waiting = None
+
+    def advance(self, stamp: int, q: Array, v: Array) -> bool:
+        """Begin with the waiting path if it has started at a stamp [ns]; return whether it has.
+
+        `q` and `v` are the measured positions and velocities (n,) then.
+        """
+        path = self.waiting
+        if path is None or stamp < path.start:
+            return False
+        if path.path.start > 0.0:
+            begin = self._state_of_all(path.start, q, v)
+            first = path.path.after(0.0, *(values[path.joints] for values in begin))
+            path = TimedPath(path.joints, first, path.start)
+        self.current, self.waiting = path, None
+        return True
+
+    def _state_of_all(self, stamp: int, q: Array, v: Array) -> tuple[Array, Array, Array]:
+        """Return where all n joints are: on the path that is followed, else as measured."""
+        of_all = q.copy(), v.copy(), np.zeros_like(v)
+        if self.current is not None:
+            for values, followed in zip(of_all, self.current.state(stamp)):
+                values[self.current.joints] = followed
+        return of_all
+
+    def state(self, stamp: int) -> tuple[NDArray[np.intp], Array, Array, Array] | None:
+        """Return joints, positions, velocities and accelerations at a stamp [ns]; None if none.
+
+        To be called after `advance` with the same stamp.
+        """
+        if self.current is None:
+            return None
+        return self.current.joints, *self.current.state(stamp)

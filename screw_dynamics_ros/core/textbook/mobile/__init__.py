@@ -4,10 +4,9 @@
 """Mobile manipulators and trailers; doc/theory/mobile_robots.md."""
 
 from .base_dynamics import BaseDynamics
-from .mobile_kinematics import MobileKinematics
+from .mobile_kinematics import MobileKinematics, ToolKinematics
 from .mobile_manipulator import MobileManipulator
 from .platform_description import on_planar_joint, platform_from
-from .tool_kinematics import ToolKinematics
 from .trailers import Trailer, TrailerChain
 
 __all__ = [

@@ -16,8 +16,7 @@ from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.description import Joint, Link, RobotDescription
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, ScrewDynamicsError
 from screw_dynamics_ros.core.mobile import platforms
-from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
-from screw_dynamics_ros.core.mobile.wheels import Wheel
+from screw_dynamics_ros.core.mobile.wheeled_platform import Wheel, WheeledPlatform
 
 from ..linkages import joint_pairs
 

@@ -17,9 +17,11 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.arms.inverse.link_motion import stacked_jacobian
-from screw_dynamics_ros.core.arms.inverse.redundancy.criteria import RobotModel
-from screw_dynamics_ros.core.arms.inverse.singularities import volume_slopes
-from screw_dynamics_ros.core.arms.inverse.smallest_singular_value import smallest_singular_value
+from screw_dynamics_ros.core.arms.inverse.redundancy import RobotModel
+from screw_dynamics_ros.core.arms.inverse.singularities import (
+    smallest_singular_value,
+    volume_slopes,
+)
 from screw_dynamics_ros.core.arms.inverse.velocity import matrix
 from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse, length_metric
 from screw_dynamics_ros.core.errors import ArgumentError

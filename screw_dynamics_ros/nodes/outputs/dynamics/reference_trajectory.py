@@ -12,8 +12,7 @@ import numpy as np
 from trajectory_msgs.msg import JointTrajectory
 
 from screw_dynamics_ros.core import ArgumentError, ScrewDynamicsError
-from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
-from screw_dynamics_ros.core.motion.trajectory.path_sequence import PathSequence, TimedPath
+from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath, PathSequence, TimedPath
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.diagnostics import Level, Status

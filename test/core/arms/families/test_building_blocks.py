@@ -13,16 +13,14 @@ from screw_dynamics_ros.core.arms.families.alignment import _angles
 from screw_dynamics_ros.core.arms.families.branches import nearest, nearest_image
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.arms.families.chain_solutions import (
-    ChainSolutions,
-    are_distinct,
-    distances,
-    merged,
-)
-from screw_dynamics_ros.core.arms.families.polishing import (
     LIMIT_TOLERANCE,
     MIN_STEADY_RATIO,
+    ChainSolutions,
+    are_distinct,
     continued,
+    distances,
     error_and_jacobian,
+    merged,
     polished,
 )
 from screw_dynamics_ros.core.lie import screws, se3

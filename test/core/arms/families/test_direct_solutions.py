@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 from screw_dynamics_ros.core.arms.families.alignment import settled
 from screw_dynamics_ros.core.arms.families.chain_solutions import (
     DUPLICATE_TOLERANCE,
+    MAX_RESIDUAL,
     MIN_DISTINCT_DIFFERENCE,
     distances,
 )
@@ -24,7 +25,6 @@ from screw_dynamics_ros.core.arms.families.closed_form import (
     selected,
     verdict,
 )
-from screw_dynamics_ros.core.arms.families.polishing import MAX_RESIDUAL
 from screw_dynamics_ros.core.arms.families.serial_solver import MIN_DETERMINANT, SerialSolver
 from screw_dynamics_ros.core.arms.families.spherical_shoulder_elbow_wrist import (
     SphericalShoulderElbowWrist,

@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import ArgumentError
+from screw_dynamics_ros.core.arms.families.branches import MAX_IMAGES, LimitImages
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.chain_solutions import ChainSolutions
-from screw_dynamics_ros.core.arms.families.limit_images import MAX_IMAGES, LimitImages
-from screw_dynamics_ros.core.arms.families.polishing import FULL_TURN, LIMIT_TOLERANCE
+from screw_dynamics_ros.core.arms.families.chain_solutions import (
+    FULL_TURN,
+    LIMIT_TOLERANCE,
+    ChainSolutions,
+)
 
 MOST = 4  # turns to either side that are tried
 JOINTS = 3

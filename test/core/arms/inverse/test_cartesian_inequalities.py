@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linprog, minimize
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.arms.inverse import least_distance
+from screw_dynamics_ros.core.arms.inverse import inequalities
 from screw_dynamics_ros.core.arms.inverse.bounded_velocity import joint_limited_velocity
 from screw_dynamics_ros.core.arms.inverse.inequalities import Inequalities, TwistLimit
 from screw_dynamics_ros.core.arms.inverse.velocity import inverse_velocity
@@ -170,10 +170,10 @@ def test_wrong_sets_of_acting_rows_are_mended(monkeypatch):
     for _ in range(40):
         A, b, G = rng.normal(size=(8, 6)), 3 * rng.normal(size=8), rng.normal(size=(9, 6))
         h = rng.uniform(0, 0.3, 9)
-        expected, _ = least_distance.solve(A, b, G, h)
+        expected, _ = inequalities.least_distance(A, b, G, h)
         with monkeypatch.context() as patch:
-            patch.setattr(least_distance, 'acting_rows', lambda *_: rng.random(9) < 0.4)
-            found = least_distance.solve(A, b, G, h)
+            patch.setattr(inequalities, 'acting_rows', lambda *_: rng.random(9) < 0.4)
+            found = inequalities.least_distance(A, b, G, h)
         if found is not None:  # the search may run in a circle, from a set that is far off
             np.testing.assert_allclose(found[0], expected, atol=1e-9)
             mended += 1

@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.arms.inverse.weighted_inverse import (
     length_metric,
     marquardt_metric,
 )
-from screw_dynamics_ros.core.textbook.redundancy.extended_jacobian import extended_inverse
+from screw_dynamics_ros.core.textbook.redundancy.cyclicity import extended_inverse
 from support import arm_321
 from support.models import random_configuration
 from support.robots import urdf_path

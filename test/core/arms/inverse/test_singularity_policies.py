@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import AdaptiveDamping, ArgumentError, Robot
-from screw_dynamics_ros.core.arms.inverse.policy_status import SingularityStatus
 from screw_dynamics_ros.core.arms.inverse.singularity_policies import (
     Deviate,
     ScaleSpeed,
+    SingularityStatus,
     Stop,
     guarded_velocity,
 )

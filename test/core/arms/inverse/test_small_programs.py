@@ -13,13 +13,15 @@ from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.arms.inverse.inequalities import (
     Inequalities,
     TwistLimit,
+    kkt_residual,
+    least_distance,
     least_squares_within,
+    multipliers_of,
 )
-from screw_dynamics_ros.core.arms.inverse.least_distance import kkt_residual, multipliers_of, solve
-from screw_dynamics_ros.core.arms.inverse.policy_status import SingularityStatus
 from screw_dynamics_ros.core.arms.inverse.singularity_policies import (
     Deviate,
     ScaleSpeed,
+    SingularityStatus,
     Stop,
     check_policy,
 )
@@ -55,7 +57,7 @@ def test_least_squares_with_rows(seed):
     G, h = G * size[:, None], h * size
     G = np.vstack([G, np.zeros(3), G[0]])
     h = np.concatenate([h, [1.0, h[0]]])
-    x, multipliers = solve(A, b, G, h)
+    x, multipliers = least_distance(A, b, G, h)
     np.testing.assert_allclose(x, by_enumeration(A, b, G, h), atol=1e-8)
     assert (multipliers >= 0.0).all()
     np.testing.assert_allclose(A.T @ (b - A @ x), G.T @ multipliers, atol=1e-8)
@@ -79,8 +81,8 @@ def test_residuals_of_optimality(size):
 
 def test_rows_that_exclude_each_other_have_no_answer():
     G = np.array([[1.0, 0.0], [-1.0, 0.0]])
-    assert solve(np.eye(2), np.zeros(2), G, np.array([-1.0, 0.9])) is None
-    x, _ = solve(np.eye(2), np.zeros(2), G, np.array([-1.0, 1.0]))
+    assert least_distance(np.eye(2), np.zeros(2), G, np.array([-1.0, 0.9])) is None
+    x, _ = least_distance(np.eye(2), np.zeros(2), G, np.array([-1.0, 1.0]))
     np.testing.assert_allclose(x, [-1.0, 0.0], atol=1e-12)
 
 

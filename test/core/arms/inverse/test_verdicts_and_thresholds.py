@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.arms.inverse.position import (
     rigid_defect,
     squared_distance,
 )
-from screw_dynamics_ros.core.arms.inverse.smallest_singular_value import smallest_singular_value
+from screw_dynamics_ros.core.arms.inverse.singularities import smallest_singular_value
 from screw_dynamics_ros.core.arms.inverse.velocity import inverse_velocity
 from screw_dynamics_ros.core.arms.inverse.velocity_bounds import (
     Bounds,

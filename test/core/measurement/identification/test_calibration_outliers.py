@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core.measurement.identification.outliers import (
+from screw_dynamics_ros.core.measurement.identification.least_squares import (
     FALSE_ALARM,
     doubtful,
     huber_weights,

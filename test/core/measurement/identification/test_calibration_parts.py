@@ -15,10 +15,6 @@ from scipy.spatial.transform import Rotation
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.measurement.identification.chain_errors import ChainErrors
-from screw_dynamics_ros.core.measurement.identification.frame_registration import (
-    register_frames,
-    register_points,
-)
 from screw_dynamics_ros.core.measurement.identification.jackknife import (
     jackknife,
     state_classes,
@@ -42,6 +38,10 @@ from screw_dynamics_ros.core.measurement.identification.validation import (
     Validation,
     objection,
     validated,
+)
+from screw_dynamics_ros.core.measurement.identification.weighted_problem import (
+    register_frames,
+    register_points,
 )
 from support.models import random_pose
 from support.robots import joint, links, robot

@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.errors import (
 )
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.mechanisms.closures import LoopClosures
-from screw_dynamics_ros.core.mechanisms.closures.closure_mobility import mobility, rank
+from screw_dynamics_ros.core.mechanisms.closures.closure_equations import mobility, rank
 from screw_dynamics_ros.core.mechanisms.closures.example_loops import golden_four_bar
 from screw_dynamics_ros.core.mechanisms.closures.hybrid import hybrid_motion
 from support.closed_chains import EXCAVATOR, excavator, figure_5_7

@@ -20,12 +20,13 @@ from screw_dynamics_ros.core.mechanisms.parallel import study_coordinates as stu
 from screw_dynamics_ros.core.mechanisms.parallel.assembly_modes import (
     MIN_REGULAR_VALUE,
     general_system,
+    is_convex,
     nearest,
     quadrics,
     side,
     sort_ends,
+    widest_gap,
 )
-from screw_dynamics_ros.core.mechanisms.parallel.convexity import is_convex, widest_gap
 from screw_dynamics_ros.core.mechanisms.parallel.tetrahedra import poses_of_321
 from support.parallel_robots import GOLDEN, GOLDEN_LEGS, moved, random_pose, with_seventh_leg
 

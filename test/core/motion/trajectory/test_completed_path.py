@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import BPoly, CubicHermiteSpline
 
-from screw_dynamics_ros.core.motion.trajectory.completed_path import completed_path, refined
+from screw_dynamics_ros.core.motion.trajectory.joint_path import completed_path, refined
 
 
 @pytest.fixture

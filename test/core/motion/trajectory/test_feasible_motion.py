@@ -13,11 +13,15 @@ from screw_dynamics_ros.core.motion.trajectory import (
     sampled_motion,
     with_efforts,
 )
-from screw_dynamics_ros.core.motion.trajectory.completed_path import completed_path, refined
 from screw_dynamics_ros.core.motion.trajectory.feasible_motion import ExceededLimitError
-from screw_dynamics_ros.core.motion.trajectory.feedforward_efforts import held_at_end
-from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
-from screw_dynamics_ros.core.motion.trajectory.path_sequence import PathSequence, TimedPath
+from screw_dynamics_ros.core.motion.trajectory.joint_path import (
+    JointPath,
+    PathSequence,
+    TimedPath,
+    completed_path,
+    refined,
+)
+from screw_dynamics_ros.core.motion.trajectory.required_efforts import held_at_end
 from support.robots import urdf_path
 
 #: An arm in a vertical plane, held by its motors with a little to spare.

@@ -5,8 +5,7 @@
 
 import numpy as np
 
-from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
-from screw_dynamics_ros.core.motion.trajectory.path_sequence import PathSequence, TimedPath
+from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath, PathSequence, TimedPath
 
 Q, V = np.array([5.0, 6.0]), np.array([0.5, -0.5])
 

@@ -8,7 +8,7 @@ import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.motion.trajectory.payload_load import (
+from screw_dynamics_ros.core.motion.trajectory.payload_capacity import (
     POSES,
     check_payload,
     holding_torques,

@@ -13,10 +13,10 @@ import pytest
 
 from oracles.lagrange import CENTRAL, Lagrange, gradient
 from screw_dynamics_ros.core import ArgumentError, Drive, InertiaError, Robot
-from screw_dynamics_ros.core.dynamics import coriolis, energy, mass_matrix
-from screw_dynamics_ros.core.dynamics.canonical_momentum import momentum_dynamics
+from screw_dynamics_ros.core.dynamics import coriolis, energy_and_momentum, mass_matrix
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import coriolis_torques, inverse_dynamics
+from screw_dynamics_ros.core.dynamics.momentum_dynamics import momentum_dynamics
 from screw_dynamics_ros.core.dynamics.regrouped_tree import regrouped
 from screw_dynamics_ros.core.kinematics.robot_geometry import tree_of
 from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
@@ -156,7 +156,9 @@ def test_mass_matrix(seed, representation):
     tree, _, q, v, *_ = driven(seed)
     M = closed_forms.mass_matrix(tree, q, representation)
     close(M, mass_matrix.mass_matrix(tree, q), 1e-12)
-    assert 0.5 * v @ M @ v == pytest.approx(float(energy.kinetic_energy(tree, q, v)), rel=1e-12)
+    assert 0.5 * v @ M @ v == pytest.approx(
+        float(energy_and_momentum.kinetic_energy(tree, q, v)), rel=1e-12
+    )
 
 
 @REPRESENTATION
@@ -202,7 +204,7 @@ def test_coriolis_matrix_as_printed(seed):
     of_83 = -J.T @ (MAa.T + MAa) @ J - (M @ A @ b @ X).T @ J
     close(of_83, of_84, 1e-12)
     close(closed_forms.coriolis_matrix(tree, q, v), of_84, 1e-12)
-    dT = gradient(lambda q: np.asarray(energy.kinetic_energy(tree, q, v)), q)
+    dT = gradient(lambda q: np.asarray(energy_and_momentum.kinetic_energy(tree, q, v)), q)
     close((M @ A @ b @ X).T @ J @ v, dT, 1e-10)
 
 

@@ -17,12 +17,12 @@ from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.mobile import planar, platforms
 from screw_dynamics_ros.core.mobile.odometry import Odometry
 from screw_dynamics_ros.core.textbook.mobile.base_dynamics import BaseDynamics
-from screw_dynamics_ros.core.textbook.mobile.base_inverse_kinematics import (
+from screw_dynamics_ros.core.textbook.mobile.mobile_kinematics import ToolKinematics
+from screw_dynamics_ros.core.textbook.mobile.mobile_manipulator import (
+    MobileManipulator,
     weighted_inverse_kinematics,
 )
-from screw_dynamics_ros.core.textbook.mobile.mobile_manipulator import MobileManipulator
 from screw_dynamics_ros.core.textbook.mobile.platform_description import on_planar_joint
-from screw_dynamics_ros.core.textbook.mobile.tool_kinematics import ToolKinematics
 from support.planar_2r import planar_2r
 
 BASE = platforms.differential_drive(0.5, 0.1)

@@ -9,15 +9,18 @@ import pytest
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.arms.inverse.acceleration import inverse_acceleration
 from screw_dynamics_ros.core.description import Joint, Limits, Link, RobotDescription
-from screw_dynamics_ros.core.textbook.redundancy.capsules import Capsule, nearest_points
+from screw_dynamics_ros.core.textbook.redundancy.cyclicity import extended_inverse
 from screw_dynamics_ros.core.textbook.redundancy.dexterity import (
     Manipulability,
     SingularityDistance,
 )
-from screw_dynamics_ros.core.textbook.redundancy.extended_jacobian import extended_inverse
 from screw_dynamics_ros.core.textbook.redundancy.joint_springs import LimitCentering, PostureSprings
 from screw_dynamics_ros.core.textbook.redundancy.metrics import KineticEnergy, MotorPower
-from screw_dynamics_ros.core.textbook.redundancy.obstacles import ObstacleRepulsion
+from screw_dynamics_ros.core.textbook.redundancy.obstacles import (
+    Capsule,
+    ObstacleRepulsion,
+    nearest_points,
+)
 from screw_dynamics_ros.core.textbook.redundancy.structural_loads import structural_load
 from screw_dynamics_ros.core.textbook.redundancy.torque import HoldingTorque, least_torque
 from support import planar_3r

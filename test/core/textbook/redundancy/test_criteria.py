@@ -7,15 +7,18 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.arms.inverse.redundancy.criteria import Cost, Metric
-from screw_dynamics_ros.core.textbook.redundancy.capsules import Capsule, nearest_points
+from screw_dynamics_ros.core.arms.inverse.redundancy import Cost, Metric
 from screw_dynamics_ros.core.textbook.redundancy.dexterity import (
     Manipulability,
     SingularityDistance,
 )
 from screw_dynamics_ros.core.textbook.redundancy.joint_springs import LimitCentering, PostureSprings
 from screw_dynamics_ros.core.textbook.redundancy.metrics import KineticEnergy, MotorPower
-from screw_dynamics_ros.core.textbook.redundancy.obstacles import ObstacleRepulsion
+from screw_dynamics_ros.core.textbook.redundancy.obstacles import (
+    Capsule,
+    ObstacleRepulsion,
+    nearest_points,
+)
 from screw_dynamics_ros.core.textbook.redundancy.torque import HoldingTorque
 from support.planar_2r import planar_2r
 from support.robots import urdf_path

@@ -8,8 +8,11 @@ import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.arms.inverse.velocity import inverse_velocity
-from screw_dynamics_ros.core.textbook.redundancy.cyclicity import cyclic_velocity, drift
-from screw_dynamics_ros.core.textbook.redundancy.extended_jacobian import extended_inverse
+from screw_dynamics_ros.core.textbook.redundancy.cyclicity import (
+    cyclic_velocity,
+    drift,
+    extended_inverse,
+)
 from screw_dynamics_ros.core.textbook.redundancy.joint_springs import PostureSprings
 from support import planar_3r
 

@@ -9,8 +9,7 @@ import pytest
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.description.drives import Drive
 from screw_dynamics_ros.core.textbook.redundancy import path_current
-from screw_dynamics_ros.core.textbook.redundancy.path_current import least_current_path
-from screw_dynamics_ros.core.textbook.redundancy.path_problem import PathProblem
+from screw_dynamics_ros.core.textbook.redundancy.path_current import PathProblem, least_current_path
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits
 from support import planar_3r
 

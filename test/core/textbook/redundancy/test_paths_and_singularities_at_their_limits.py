@@ -10,8 +10,7 @@ from scipy.integrate import solve_ivp
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.textbook.redundancy.cyclicity import cyclic_velocity, drift
 from screw_dynamics_ros.core.textbook.redundancy.implicit_singularities import classify_singularity
-from screw_dynamics_ros.core.textbook.redundancy.path_current import least_current_path
-from screw_dynamics_ros.core.textbook.redundancy.path_problem import PathProblem
+from screw_dynamics_ros.core.textbook.redundancy.path_current import PathProblem, least_current_path
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits
 from support import planar_3r
 

@@ -29,8 +29,7 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
 from ..jackknife import jackknife, state_classes, time_blocks
-from ..least_squares import Fit
-from ..outliers import huber_weights
+from ..least_squares import Fit, huber_weights
 from .effort_equations import EffortEquations
 
 MAX_ITERATIONS = 50

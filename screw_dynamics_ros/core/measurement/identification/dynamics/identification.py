@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Identification of the dynamics of a robot: bodies, drives and the efforts of its driver.
+"""Identification of the dynamics of a robot: bodies, drives and the efforts of its driver.
 
 Torques are linear in the unknowns theta: ten parameters of each body, armature, friction and offset
 of the efforts of each joint (`Unknowns`). Filtered efforts (`equations`) determine base parameters,
@@ -15,20 +15,27 @@ Dyn. Sys. Meas. Control 136(5); Müller 2018b section 6 (D-43).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from screw_dynamics_ros.core.arguments import float_array
-from screw_dynamics_ros.core.description.robot_description import Finding
+from screw_dynamics_ros.core.description.body_inertia import inertia_fault
+from screw_dynamics_ros.core.description.drives import Drive
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.description.robot_description import Finding, Joint, RobotDescription
+from screw_dynamics_ros.core.dynamics.regressor import inertial_parameters
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
 
 from .effort_check import check_efforts
 from .effort_delay import EffortDelay, delay_findings, estimated_delay, without_delay
 from .effort_equations import EffortEquations, divided, equations
-from .effort_fit import EffortFit
+from .effort_fit import EffortFit, fit_efforts
 from .effort_problem import EffortProblem
 from .filtering import chosen_cutoff
 from .findings import (
@@ -38,12 +45,19 @@ from .findings import (
     payload_findings,
     torque_findings,
 )
-from .identified_robot import identified_bodies, identified_drive
-from .load_check import load_findings
 from .options import IdentificationOptions, check_options
 from .physical_fit import fit_bodies
-from .recording import DynamicModel, JointRecording, absent, checked, common_load, measured, moving
-from .recording_checks import inspected
+from .pseudo_inertia import inertia_of, parameters_of, physical
+from .recording import (
+    DynamicModel,
+    JointRecording,
+    absent,
+    checked,
+    common_load,
+    inspected,
+    measured,
+    moving,
+)
 from .result import DynamicIdentification, Torques
 from .unknowns import Unknowns
 
@@ -52,6 +66,19 @@ DEFAULT = IdentificationOptions()
 #: Of friction by load, whose torques follow from the estimate before.
 MAX_LOAD_ROUNDS = 5
 LOAD_TOLERANCE = 1e-4  # of likely sizes
+#: Recordings disagree if the residuals of one model for all, relative to those of separate models,
+#: exceed this factor and this number of standard deviations.
+MIN_DISAGREEMENT, SIGNIFICANT_SIGMAS = 0.2, 3.0
+#: Unknowns that are fields of `Drive` as they are.
+FIELDS = (
+    'armature',
+    'load_friction',
+    'motor_damping',
+    'motor_coulomb',
+    'spring_stiffness',
+    'counterbalance_preload',
+    'counterbalance_stiffness',
+)
 
 
 def identify_dynamics(
@@ -240,3 +267,103 @@ def _rows_of(every: EffortEquations, chosen: EffortEquations) -> Array:
     """Return the indices of the chosen instants."""
     keys = {key: k for k, key in enumerate(zip(every.part.tolist(), every.t.tolist()))}
     return np.array([keys[key] for key in zip(chosen.part.tolist(), chosen.t.tolist())], dtype=int)
+
+
+def load_findings(problem: EffortProblem, fit: EffortFit) -> Iterator[Finding]:
+    """Yield a finding if separate models explain loaded and unloaded recordings better."""
+    given = problem.fitted
+    kinds = [given.rows(given.loaded == kind) for kind in (False, True)]
+    joints = max(int(np.isfinite(fit.noise).sum()), 1)
+    counts = [len(kind.t) for kind in kinds]
+    if min(counts) * joints < 2 * len(fit.x):
+        return
+    together, apart = np.zeros((2, len(fit.gains)))
+    for kind in kinds:
+        alone = fit_efforts(kind, problem.names, fit.x, problem.likely, fit.gains, [], None)
+        e = fit.gains * fit.torques(kind) - kind.effort
+        together += np.sum(e**2, axis=0)
+        apart += len(kind.t) * alone.noise**2
+    ratio = np.sqrt(together / np.maximum(apart, 1e-300))
+    # The relative standard deviation of the RMS of N independent numbers is 1 / sqrt(2 N).
+    limit = np.maximum(
+        MIN_DISAGREEMENT, SIGNIFICANT_SIGMAS * np.sqrt(fit.correlation / (2.0 * min(counts)))
+    )
+    names = problem.unknowns.robot.joint_names
+    worse = [f'{names[i]} {ratio[i]:.2g} times' for i in np.flatnonzero(ratio - 1.0 > limit)]
+    if worse:
+        yield Finding(
+            'warning',
+            'load',
+            'recordings with the load and without disagree: with one model for both, residuals '
+            f'are larger than with one for each ({", ".join(worse)})',
+            'give the mass of the load alone (--known-payload LINK KG) if its center of mass is '
+            'not certain; check link and mass; record both in direct succession',
+        )
+
+
+def identified_drive(unknowns: Unknowns, joint: str, values: dict[str, float]) -> Drive:
+    """Return the identified drive of a joint; other values are nominal."""
+    nominal = unknowns.robot.drives[joint]
+    found: dict[str, Any] = {
+        name: values[f'{joint}/{name}'] for name in FIELDS if f'{joint}/{name}' in values
+    }
+    if f'{joint}/rotor' in values:
+        found['rotor_inertia'] = values[f'{joint}/rotor'] / nominal.gear_ratio**2
+    elif 'armature' in found:
+        found |= {'rotor_inertia': 0.0, 'rotor_axis': None, 'carrier': None}
+    nominal = replace(nominal, **found)
+    if f'{joint}/coulomb' in values:
+        coulomb, speed = values[f'{joint}/coulomb'], unknowns.model.stribeck_speed
+        nominal = replace(
+            nominal,
+            damping=values.get(f'{joint}/damping', nominal.damping),
+            coulomb=coulomb,
+            breakaway=None if speed is None else coulomb + values.get(f'{joint}/stribeck', 0.0),
+            stribeck_speed=speed or nominal.stribeck_speed,
+            smoothing=unknowns.model.smoothing,
+        )
+    return nominal
+
+
+def identified_bodies(
+    unknowns: Unknowns, theta: Array, drives: dict[str, Drive]
+) -> tuple[RigidBody | None, RigidBody | None, RobotDescription]:
+    """Return payload and load, if estimated, and the description with bodies and friction.
+
+    Links that do not move keep their inertias, or the nearest physically possible ones.
+    """
+    found = {name: inertia_of(theta[place]) for name, place in unknowns.bodies.items()}
+    payload = found.pop('payload', None) if unknowns.model.payload_link else None
+    load = None if unknowns.load is None else found.pop('load')
+    nominal = unknowns.robot.description
+    frames = unknowns.robot.tree.frames
+    for link in nominal.links:  # torques do not depend on links that do not move
+        if frames[link.name].body != GROUND or link.inertia is None:
+            continue
+        if inertia_fault(link.inertia) is not None:
+            parameters = inertial_parameters(nominal, (link.name,))
+            found[link.name] = inertia_of(parameters_of(physical(parameters)))
+    links = [
+        replace(link, inertia=found[link.name]) if link.name in found else link
+        for link in nominal.links
+    ]
+    joints = [_with_friction(joint, drives, unknowns) for joint in nominal.joints]
+    bodies = [
+        None if each is None else RigidBody(each.mass, each.com, each.matrix)
+        for each in (payload, load)
+    ]
+    return (
+        bodies[0],
+        bodies[1],
+        RobotDescription.from_parts(nominal.name, links, joints, check_inertias=False),
+    )
+
+
+def _with_friction(joint: Joint, drives: dict[str, Drive], unknowns: Unknowns) -> Joint:
+    """Return a joint with identified friction; the leader includes that of its mimic joints."""
+    if joint.name in drives:
+        drive = drives[joint.name]
+        return replace(joint, damping=drive.damping, friction=drive.coulomb)
+    if joint.mimic is not None and 'friction' in unknowns.model.estimate:
+        return replace(joint, damping=0.0, friction=0.0)
+    return joint

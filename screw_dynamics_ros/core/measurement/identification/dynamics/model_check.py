@@ -23,8 +23,7 @@ from screw_dynamics_ros.core.types import Array
 from .effort_delay import shifted_efforts
 from .filtering import chosen_cutoff, needed_time, pieces
 from .findings import LARGE_OFFSET, MIN_R2, torque_findings
-from .recording import JointRecording, checked, moving
-from .recording_checks import inspected
+from .recording import JointRecording, checked, inspected, moving
 from .result import Torques
 
 

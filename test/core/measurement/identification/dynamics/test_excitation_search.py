@@ -11,12 +11,15 @@ import pytest
 from screw_dynamics_ros.core import ArgumentError, Drive, Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.identification.dynamics import EffortModel
-from screw_dynamics_ros.core.measurement.identification.dynamics.excitation import _Search, excite
+from screw_dynamics_ros.core.measurement.identification.dynamics.excitation import (
+    MotionLimits,
+    _Search,
+    excite,
+)
 from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import (
     FourierMotion,
     FourierSeries,
 )
-from screw_dynamics_ros.core.measurement.identification.dynamics.motion_limits import MotionLimits
 from support.paths import URDF
 from support.robots import one_joint
 

@@ -12,7 +12,7 @@ import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording_checks import (
+from screw_dynamics_ros.core.measurement.identification.dynamics.recording import (
     inspected,
     position_findings,
     velocity_findings,

@@ -13,7 +13,7 @@ import pytest
 from screw_dynamics_ros.core import ArgumentError, Drive, Robot, UnknownNameError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.identification.dynamics import EffortModel, KnownLoad
-from screw_dynamics_ros.core.measurement.identification.dynamics.identified_robot import (
+from screw_dynamics_ros.core.measurement.identification.dynamics.identification import (
     identified_bodies,
     identified_drive,
 )

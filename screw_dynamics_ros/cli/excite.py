@@ -1,0 +1,284 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Design an excitation motion for accurate identification of a robot's dynamics.
+
+    excite robot.urdf --output motion.yaml --output motion.csv --range 0.6
+
+The motion is a Fourier series within the limits of position, velocity, acceleration and effort. It
+starts and ends at rest. SELF-COLLISIONS AND OBSTACLES ARE NOT CHECKED: simulate the motion first,
+use a part of the ranges (--range) or some joints (--joints), and keep a hand on the emergency stop.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ..core import Robot, ScrewDynamicsError
+from ..core.description.formats import read_robot_description
+from ..core.measurement.identification.dynamics import EffortModel
+from ..core.measurement.identification.dynamics.excitation import Excitation, MotionLimits, excite
+from ..core.measurement.identification.dynamics.fourier_motion import FourierMotion
+from ..core.measurement.identification.least_squares import described
+from ..core.types import Array
+from ..core.units import NANOSECONDS
+from ..entry import INTERRUPTED
+from ..nodes.parameters.robot_parameters import robot_parameters
+from .command_line import (
+    ROBOT_FILE,
+    UNUSABLE,
+    UnusableError,
+    add_arguments_of,
+    add_gravity,
+    command_parser,
+    names,
+    own_arguments,
+    positive,
+    progress_bar,
+    read_description,
+    write_text,
+)
+from .recorded_joints import add_drives
+
+WRITTEN, REFUSED, BROKEN = 0, 1, UNUSABLE
+EXIT_STATUS = (
+    f'exit status: {WRITTEN} designed, {REFUSED} refused or no motion is within the effort '
+    f'limits (nothing is written), {BROKEN} a file cannot be read or written, {INTERRUPTED} it was '
+    'interrupted'
+)
+WARNING = 'WARNING self-collisions and obstacles were not checked: simulate this motion first'
+MAX_POINTS = 100_000  # of the written motion
+KINDS = ('position', 'velocity', 'acceleration')
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the identifiable parameters, write the motion; return the exit status."""
+    options = parse(sys.argv[1:] if arguments is None else list(arguments))
+    try:
+        writers = [writer(path) for path in options.output]
+        if options.periods * options.period * options.rate > MAX_POINTS:
+            raise UnusableError(
+                f'more than {MAX_POINTS} points; lower --rate, --period or --periods'
+            )
+        text = read_description(options.description, options.description_arguments)
+        description = read_robot_description(text)
+        drives = robot_parameters(options.drives).drives(description)
+        robot = Robot(description, gravity=options.gravity, drives=drives)
+        with progress_bar('excite') as progress:
+            found = designed(robot, options, progress)
+        print('\n'.join(lines(found, robot)))
+        if found.overloaded:
+            print(
+                f'excite: no motion keeps {", ".join(found.overloaded)} within the effort limits, '
+                'nothing is written; lower --range, --speed or --acceleration, or --ignore-effort',
+                file=sys.stderr,
+            )
+            return REFUSED
+        chosen = [k for k, name in enumerate(robot.joint_names) if _moves(options, name)]
+        t, values = sampled(found.motion, options.rate, options.periods)
+        for path, text_of in zip(options.output, writers):
+            write_text(
+                path,
+                '--output',
+                text_of([robot.joint_names[k] for k in chosen], t, values[:, chosen]),
+            )
+    except ScrewDynamicsError as error:
+        print(f'refused: {error}', file=sys.stderr)
+        return REFUSED
+    except UnusableError as error:
+        print(f'excite: {error}', file=sys.stderr)
+        return BROKEN
+    except KeyboardInterrupt:
+        print('\nexcite: interrupted', file=sys.stderr)
+        return INTERRUPTED
+    return WRITTEN
+
+
+def designed(
+    robot: Robot, options: argparse.Namespace, progress: Callable[[float], object]
+) -> Excitation:
+    """Return the motion."""
+    return excite(
+        robot,
+        period=options.period,
+        harmonics=options.harmonics,
+        limits=MotionLimits(
+            options.range,
+            options.speed,
+            options.acceleration,
+            not options.ignore_effort,
+            options.joints,
+        ),
+        model=EffortModel(payload_link=options.payload),
+        restarts=options.restarts,
+        seed=options.seed,
+        progress=progress,
+    )
+
+
+def lines(found: Excitation, robot: Robot) -> Iterator[str]:
+    """Yield the report."""
+    motion = found.motion
+    highest = motion.a.shape[1] / motion.period
+    yield (
+        f'robot {robot.description.name}: {motion.period:g} s, up to {highest:g} Hz, for '
+        f'{len(found.parameters)} base parameters'
+    )
+    yield (
+        f'condition number {found.condition:.4g}; random motions within the same limits: '
+        f'{found.random_condition:.4g} (median)'
+    )
+    for combination in found.held:
+        yield f'HELD    not identified by this motion: {described(combination, 5)}'
+    t = np.linspace(0.0, motion.period, 400)
+    q, v, a = motion.at(t)
+    width = max(map(len, (*found.joint_names, 'joint')))
+    head = ('start', 'lowest', 'highest', 'speed', 'acceler.', 'effort', 'its limit')
+    yield f'  {"joint":<{width}}' + ''.join(f'{name:>11}' for name in head)
+    for i, name in enumerate(found.joint_names):
+        row = (
+            *(q[0, i], q[:, i].min(), q[:, i].max(), np.abs(v[:, i]).max(), np.abs(a[:, i]).max()),
+            *(found.effort[i], robot.limits.effort[i]),
+        )
+        yield f'  {name:<{width}}' + ''.join(f'{x:11.4g}' for x in row)
+    yield WARNING
+    yield 'move the robot to the start first; record joint states with efforts for one period'
+
+
+def writer(path: Path) -> Callable[[Sequence[str], Array, Array], str]:
+    """Return the function that formats a file; raises `UnusableError`."""
+    kinds = {'.yaml': yaml_text, '.yml': yaml_text, '.csv': csv_text}
+    if path.suffix not in kinds:
+        raise UnusableError(
+            f'argument --output: {path} is neither .yaml nor .csv; use one of these suffixes'
+        )
+    return kinds[path.suffix]
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the options of the command line."""
+    parser = command_parser('excite', __doc__, EXIT_STATUS)
+    add = parser.add_argument
+    add('description', type=Path, metavar='FILE', help=ROBOT_FILE)
+    add_arguments_of(parser, 'description', 'FILE')
+    add_drives(parser)
+    add(
+        '--output',
+        '-o',
+        type=Path,
+        action='append',
+        default=[],
+        metavar='FILE',
+        help='.yaml: a goal of FollowJointTrajectory; .csv: a table; may be given twice',
+    )
+    add('--period', type=positive, default=10.0, metavar='S', help='duration of the motion (10)')
+    add('--harmonics', type=count, default=5, metavar='N', help='highest frequency: N / period (5)')
+    add('--periods', type=count, default=2, metavar='N', help='repetitions of the motion (2)')
+    add(
+        '--range',
+        type=positive,
+        default=1.0,
+        metavar='FRACTION',
+        help='fraction of the joint ranges to use (1)',
+    )
+    add(
+        '--speed',
+        type=positive,
+        default=1.0,
+        metavar='FRACTION',
+        help='fraction of the velocity limits to use (1)',
+    )
+    add(
+        '--acceleration',
+        type=positive,
+        metavar='A',
+        help='acceleration limit [rad/s^2, m/s^2] (default: full speed within 0.5 s)',
+    )
+    add('--ignore-effort', action='store_true', help='ignore the effort limits')
+    add('--joints', type=names, metavar='A,B', help='joints that move (all)')
+    add('--payload', default='', metavar='LINK', help='design the motion for the payload on a link')
+    add('--rate', type=positive, default=20.0, metavar='HZ', help='rate of the points written (20)')
+    add(
+        '--restarts',
+        type=count,
+        default=24,
+        metavar='N',
+        help='number of random initial motions (24)',
+    )
+    add('--seed', type=int, default=0, help='seed of the search (0)')
+    add_gravity(parser)
+    return parser.parse_args(own_arguments(arguments))
+
+
+def count(text: str) -> int:
+    """Return a positive whole number; raises `argparse.ArgumentTypeError`."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f'{text!r} is not a positive whole number')
+    return value
+
+
+def _moves(options: argparse.Namespace, name: str) -> bool:
+    return options.joints is None or name in options.joints
+
+
+def sampled(motion: FourierMotion, rate: float, periods: int) -> tuple[Array, Array]:
+    """Return times (N,) [s] and q, v, a (N, n, 3); exactly at rest at both ends."""
+    count = round(periods * motion.period * rate)
+    t = np.linspace(0.0, periods * motion.period, count + 1)
+    values = np.stack(motion.at(t), axis=2)
+    values[[0, -1], :, 1:] = 0.0
+    return t, values
+
+
+def yaml_text(names: Sequence[str], t: Array, values: Array) -> str:
+    """Return a goal of control_msgs/FollowJointTrajectory; its `trajectory` is a JointTrajectory.
+
+    >>> print(yaml_text(['a'], np.array([1.5]), np.array([[[0.1, 0.0, -0.25]]])))
+    trajectory:
+      joint_names: [a]
+      points:
+      - positions: [0.1]
+        velocities: [0.0]
+        accelerations: [-0.25]
+        time_from_start: {sec: 1, nanosec: 500000000}
+    <BLANKLINE>
+    """
+    lines = ['trajectory:', f'  joint_names: [{", ".join(names)}]', '  points:']
+    for time, point in zip(t.tolist(), values):
+        sec, nanosec = divmod(round(time * NANOSECONDS), NANOSECONDS)
+        lines += [
+            f'  - positions: [{_numbers(point[:, 0])}]',
+            f'    velocities: [{_numbers(point[:, 1])}]',
+            f'    accelerations: [{_numbers(point[:, 2])}]',
+            f'    time_from_start: {{sec: {sec}, nanosec: {nanosec}}}',
+        ]
+    return '\n'.join(lines) + '\n'
+
+
+def csv_text(names: Sequence[str], t: Array, values: Array) -> str:
+    """Return a table: time [s], then position, velocity and acceleration of each joint."""
+    text = io.StringIO()
+    header = ','.join(['time', *(f'{name}.{kind}' for name in names for kind in KINDS)])
+    np.savetxt(
+        text,
+        np.column_stack([t, values.reshape(len(t), -1)]),
+        fmt='%.9g',
+        delimiter=',',
+        header=header,
+        comments='',
+    )
+    return text.getvalue()
+
+
+def _numbers(values: Array) -> str:
+    return ', '.join(repr(round(float(x), 9) + 0.0) for x in values)
