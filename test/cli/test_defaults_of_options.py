@@ -14,7 +14,7 @@ pytest.importorskip('rosbags')
 
 COMMANDS = (
     'annotate.command', 'bench', 'calibrate.command', 'compile', 'demo.command', 'doctor.command',
-    'excite.command', 'export', 'identify.command', 'parity.command', 'replay.command',
+    'excite', 'export', 'identify.command', 'parity', 'replay.command',
     'view.command',
 )  # fmt: skip
 
@@ -30,7 +30,7 @@ OTHERS = {
         'scale': ('auto',),
         'payload': '',
     },
-    'parity.command': {'only': ('mujoco', 'pinocchio', 'kdl'), 'require': ()},
+    'parity': {'only': ('mujoco', 'pinocchio', 'kdl'), 'require': ()},
     'replay.command': {'description_topic': '/robot_description', 'compression': 'lz4'},
     'view.command': {'topic': '/joint_states', 'host': '127.0.0.1', 'port': 8080},
 }

@@ -134,7 +134,7 @@ def test_interrupted_commands_say_so(module, inner, words, monkeypatch, capsys):
 
     monkeypatch.setattr(module, inner, interrupted)
     assert module.main(words) == 130
-    name = module.__name__.split('.')[-2]
+    name = module.__name__.removesuffix('.command').rpartition('.')[2]
     assert capsys.readouterr().err == f'\n{name}: interrupted\n'
 
 
