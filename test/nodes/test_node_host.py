@@ -176,7 +176,7 @@ def test_the_stages_of_a_group_come_after_those_of_the_host(bench):
     assert [stage for stage in stages if stage.consume == bench.part.commands.consume] == [
         stages[-1]
     ]
-    assert stages[0].prepare == bench.host.payloads.prepare
+    assert stages[0].compiled_prepare.record() is bench.host.payloads.loaded
 
 
 @pytest.mark.parametrize('stamp', [2147483647 * 10**9 + 10**9 - 1, -1, -(2**31) * 10**9])

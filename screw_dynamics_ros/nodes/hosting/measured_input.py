@@ -152,7 +152,7 @@ class MeasuredInput(ABC):
 
     @abstractmethod
     def _what(self) -> str:
-        """Return what is unknown."""
+        """Return the first part of `fault`."""
 
     @property
     def fault(self) -> str:
