@@ -184,7 +184,7 @@ def test_the_stages_of_a_group_come_after_those_of_the_host(bench):
     stages = bench.host.states.stages
     commands = [s for s in stages if s.consume and s.consume.function is command_step.command]
     assert commands == [stages[-1]]
-    assert stages[0].is_needed() == bench.host.payloads.is_changing
+    assert stages[0].prepare.record() is bench.host.payloads.loaded
 
 
 @pytest.mark.parametrize('stamp', [2147483647 * 10**9 + 10**9 - 1, -1, -(2**31) * 10**9])

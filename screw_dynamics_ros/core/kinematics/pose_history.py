@@ -7,10 +7,10 @@ Between two measurements the body moves along the screw from one pose to the nex
 components of its twist in its own axes change at a constant rate; outside of them it goes on with
 the nearest twist, C(t) = C(t_k) exp((t - t_k) V_k).
 
-With C = (R, p), X = (xi, eta), t = |xi|, e = xi / t, eta = a + b where a is parallel to e, and
-h = s t / 2,
+A body that turns by an angle 2 h about the unit vector e, while its origin moves by u in its axes,
+has turned by 2 s h at a share s of the way, and its origin has moved by
 
-    C exp(s X) = (R exp(s xi), p + s R a + (2 / t) sin(h) R (cos(h) b + sin(h) e x b)).
+    s (e . u) e + sin(s h) / sin(h) (cos(g) b + sin(g) e x b),  b = u - (e . u) e,  g = (s - 1) h.
 
 Source: Bruyninckx 2010, 3.6 (finite displacement twist); interpolation along a screw as in Müller
 2018, section 2.1.
@@ -23,6 +23,7 @@ import math
 import numpy as np
 
 from ..compile.typed.functions import Floats, Ints, typed
+from ..compile.typed.memory import copy_bytes
 from ..compile.typed.records import Record
 from ..lie import quaternions, se3
 from ..types import Array
@@ -30,7 +31,6 @@ from ..units import NANOSECONDS
 from .joint_poses import free_coordinates
 
 LENGTH = 100  # measurements that are kept
-SIZE = 21  # numbers of `screw_path`
 
 
 class PoseHistory(Record):
@@ -42,12 +42,14 @@ class PoseHistory(Record):
         Number of measurements so far; the last N are in rows of the arrays.
     stamps : (N,) array of int
         [ns].
-    twists, before, after : (6 N,), (21 N,), (21 N,) arrays
-        Body twists; `screw_path` from the measurement before, and with the twist.
+    poses, twists : (7 N,), (6 N,) arrays
+        Position and unit quaternion (x, y, z, w); body twist, angular part first.
     pose, twist : (7,), (6,) arrays
-        At the time: position and unit quaternion (x, y, z, w); body twist, angular part first.
+        At the time.
     age : float
         From the time to the nearest measurement [s], infinite without any.
+    axis, offset, step : (3,), (3,), (4,) arrays
+        Intermediate results: e, u, and what is done in the axes of the body.
 
     Examples
     --------
@@ -65,17 +67,20 @@ class PoseHistory(Record):
 
     written: int
     stamps: Ints
+    poses: Floats
     twists: Floats
-    before: Floats
-    after: Floats
     pose: Floats
     twist: Floats
     age: float
+    axis: Floats
+    offset: Floats
+    step: Floats
 
     def __init__(self) -> None:
-        self.stamps, self.twists = np.zeros(LENGTH, dtype=np.int64), np.zeros(6 * LENGTH)
-        self.before, self.after = np.zeros((2, SIZE * LENGTH))
-        self.pose, self.twist = np.zeros(7), np.zeros(6)
+        self.stamps = np.zeros(LENGTH, dtype=np.int64)
+        self.poses, self.twists = np.zeros(7 * LENGTH), np.zeros(6 * LENGTH)
+        self.pose, self.twist, self.step = np.zeros(7), np.zeros(6), np.zeros(4)
+        self.axis, self.offset = np.zeros((2, 3))
         self.clear()
 
     def clear(self) -> None:
@@ -98,56 +103,97 @@ class PoseHistory(Record):
         twist : (6,) array, optional
             Body twist [rad/s, m/s]. By default that of the motion since the last measurement.
         """
-        newest, row = self.newest, self.written % len(self.stamps)
-        before, screw = np.eye(4), np.zeros(6)
-        if newest is not None:
-            if stamp <= newest:
-                return False
-            last = self.after.reshape(-1, SIZE)[row - 1]
-            before = se3.pose(quaternions.to_matrix(last[13:17]), last[1:4])
-            screw = se3.log(se3.inverse(before) @ pose)
+        newest, row, poses = self.newest, self.written % len(self.stamps), self.poses.reshape(-1, 7)
+        if newest is not None and stamp <= newest:
+            return False
         if twist is None:
-            twist = screw if newest is None else screw / ((stamp - newest) / NANOSECONDS)
-        self.before[SIZE * row :][:SIZE] = screw_path(before, screw)
-        self.after[SIZE * row :][:SIZE] = screw_path(pose, twist)
-        self.stamps[row], self.twists[6 * row :][:6] = stamp, twist
+            twist = np.zeros(6)
+            if newest is not None:
+                p, q = np.split(poses[row - 1], [3])
+                last = se3.pose(quaternions.to_matrix(q), p)
+                twist = se3.log(se3.inverse(last) @ pose) / ((stamp - newest) / NANOSECONDS)
+        self.stamps[row], poses[row] = stamp, free_coordinates(pose)
+        self.twists[6 * row :][:6] = twist
         self.written += 1
         return True
 
 
-def screw_path(pose: Array, screw: Array) -> Array:
-    """Return the numbers (21,) of C exp(s X) for `move`: a pose (4, 4) and a screw (6,), [rad, m].
-
-    They are the angle, p, R a, R b, R (e x b), the unit quaternion of R, and its product with e.
-    """
-    R, xi, eta = pose[:3, :3], screw[:3], screw[3:]
-    angle = math.hypot(*xi)
-    e = xi / angle if angle else xi
-    a = (e @ eta) * e if angle else eta
-    C = free_coordinates(pose)
-    vectors = R @ np.column_stack([a, eta - a, np.cross(e, eta)])
-    return np.hstack([angle, C[:3], *vectors.T, C[3:], quaternions.product(C[3:], [*e, 0.0])])
+@typed
+def multiply(p: Floats, sign: float, q: Floats, product: Floats) -> None:
+    """Set the product p q of quaternions (4,), of the conjugate of p if `sign` is -1."""
+    product[0] = p[3] * q[0] + sign * (p[0] * q[3] + p[1] * q[2] - p[2] * q[1])
+    product[1] = p[3] * q[1] + sign * (p[1] * q[3] + p[2] * q[0] - p[0] * q[2])
+    product[2] = p[3] * q[2] + sign * (p[2] * q[3] + p[0] * q[1] - p[1] * q[0])
+    product[3] = p[3] * q[3] - sign * (p[0] * q[0] + p[1] * q[1] + p[2] * q[2])
 
 
 @typed
-def move(path: Floats, share: float, pose: Floats) -> None:
-    """Set a pose (7,), with a quaternion of w >= 0, to that at a share of a `screw_path`.
+def rotate(q: Floats, sign: float, u: Floats) -> None:
+    """Rotate a vector (3,) by a unit quaternion (4,), backwards if `sign` is -1."""
+    w = sign * q[3]
+    a = w * u[0] + q[1] * u[2] - q[2] * u[1]
+    b = w * u[1] + q[2] * u[0] - q[0] * u[2]
+    c = w * u[2] + q[0] * u[1] - q[1] * u[0]
+    u[0] += 2.0 * (q[1] * c - q[2] * b)
+    u[1] += 2.0 * (q[2] * a - q[0] * c)
+    u[2] += 2.0 * (q[0] * b - q[1] * a)
 
-    >>> pose, path = np.zeros(7), screw_path(np.eye(4), np.array([0, 0, np.pi, 2.0, 0, 0]))
-    >>> move(path, 0.5, pose)
-    >>> pose.round(6) + 0.0
-    array([0.63662 , 0.63662 , 0.      , 0.      , 0.      , 0.707107,
-           0.707107])
+
+@typed
+def displace(
+    history: PoseHistory, start: Floats, half: float, along: float, across: float, angle: float
+) -> None:
+    """Set the pose that is reached from `start` (7,) by a turn of 2 `half` about e.
+
+    The origin moves by `along` (e . u) e + `across` (cos(`angle`) b + sin(`angle`) e x b).
     """
-    s = math.sin(0.5 * share * path[0])
-    c = math.cos(0.5 * share * path[0])
-    chord = 2.0 * s / path[0] if path[0] > 0.0 else share
+    e = history.axis
+    u = history.offset
+    step = history.step
+    product = e[0] * u[0] + e[1] * u[1] + e[2] * u[2]
     for k in range(3):
-        along = path[1 + k] + share * path[4 + k]
-        pose[k] = along + chord * (c * path[7 + k] + s * path[10 + k])
-    sign = -1.0 if c * path[16] + s * path[20] < 0.0 else 1.0
-    for k in range(4):
-        pose[3 + k] = sign * (c * path[13 + k] + s * path[17 + k])
+        i = (k + 1) % 3
+        j = (k + 2) % 3
+        b = u[k] - product * e[k]
+        turned = math.cos(angle) * b + math.sin(angle) * (e[i] * u[j] - e[j] * u[i])
+        step[k] = along * product * e[k] + across * turned
+    rotate(start[3:], 1.0, step)
+    for k in range(3):
+        history.pose[k] = start[k] + step[k]
+        step[k] = math.sin(half) * e[k]
+    step[3] = math.cos(half)
+    multiply(start[3:], 1.0, step, history.pose[3:])
+    sign = -1.0 if history.pose[6] < 0.0 else 1.0
+    for k in range(3, 7):
+        history.pose[k] *= sign
+
+
+@typed
+def interpolate(history: PoseHistory, start: Floats, end: Floats, share: float) -> None:
+    """Set the pose at a share of the way between two poses (7,)."""
+    step = history.step
+    multiply(start[3:], -1.0, end[3:], step)
+    sine = math.sqrt(step[0] * step[0] + step[1] * step[1] + step[2] * step[2])
+    half = math.atan2(sine, abs(step[3]))
+    scale = math.copysign(1.0, step[3]) / sine if sine > 0.0 else 0.0
+    for k in range(3):
+        history.axis[k] = scale * step[k]
+        history.offset[k] = end[k] - start[k]
+    rotate(start[3:], -1.0, history.offset)
+    across = math.sin(share * half) / math.sin(half) if sine > 0.0 else share
+    displace(history, start, share * half, share, across, (share - 1.0) * half)
+
+
+@typed
+def extrapolate(history: PoseHistory, start: Floats, twist: Floats, seconds: float) -> None:
+    """Set the pose that is reached from one (7,) by a body twist (6,)."""
+    rate = math.sqrt(twist[0] * twist[0] + twist[1] * twist[1] + twist[2] * twist[2])
+    half = 0.5 * rate * seconds
+    for k in range(3):
+        history.axis[k] = twist[k] / rate if rate > 0.0 else 0.0
+        history.offset[k] = twist[3 + k]
+    across = 2.0 * math.sin(half) / rate if rate > 0.0 else seconds
+    displace(history, start, half, seconds, across, half)
 
 
 @typed
@@ -163,6 +209,7 @@ def find_motion(history: PoseHistory, stamp: int) -> None:
         return
     row = k % size
     following = row
+    start = history.poses[7 * row :]
     elapsed = stamp - history.stamps[row]
     nearest = abs(elapsed)
     weight = 0.0
@@ -171,9 +218,9 @@ def find_motion(history: PoseHistory, stamp: int) -> None:
         whole = history.stamps[following] - history.stamps[row]
         nearest = min(elapsed, whole - elapsed)
         weight = float(elapsed) / float(whole)
-        move(history.before[SIZE * following :], weight, history.pose)
+        interpolate(history, start, history.poses[7 * following :], weight)
     else:
-        move(history.after[SIZE * row :], float(elapsed) / 1e9, history.pose)
+        extrapolate(history, start, history.twists[6 * row :], float(elapsed) / 1e9)
     history.age = float(nearest) / 1e9
     for i in range(6):
         change = history.twists[6 * following + i] - history.twists[6 * row + i]
@@ -183,6 +230,6 @@ def find_motion(history: PoseHistory, stamp: int) -> None:
 @typed
 def rest(history: PoseHistory) -> None:
     """Set the last measured pose, at rest."""
-    move(history.after[SIZE * ((history.written - 1) % len(history.stamps)) :], 0.0, history.pose)
+    copy_bytes(history.pose, history.poses[7 * ((history.written - 1) % len(history.stamps)) :], 56)
     for i in range(6):
         history.twist[i] = 0.0

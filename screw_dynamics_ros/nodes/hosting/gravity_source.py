@@ -16,7 +16,6 @@ from screw_dynamics_ros.core.compile.typed.functions import Floats
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.estimation.gravity_direction import (
     OrientationCheck,
-    TurningGravity,
     down_by_orientation,
     turn_gravity,
 )
@@ -39,31 +38,30 @@ class GravityRecord(InputRecord):
 
     Attributes
     ----------
-    turning : TurningGravity
-    target : (3,) array
-        Measured vector [m/s^2].
+    gravity, target : (3,) arrays
+        Filtered and measured vector [m/s^2].
     cutoff : float
         [Hz].
-    arrival : float
-        Of the last measurement on the monotonic clock [s], -inf without one.
+    arrival, last : float
+        Times of the last measurement, -inf without one, and of the last step [s], monotonic clock.
     """
 
-    turning: TurningGravity
+    gravity: Floats
     target: Floats
     cutoff: float
     arrival: float
+    last: float
 
 
 @compiled_step
 def follow_gravity(record: GravityRecord, loop: LoopRecord) -> int:
     """Rotate gravity towards its source."""
-    is_lost = record.arrival == -math.inf
-    if is_lost:
-        record.turning.last = loop.start
-    else:
-        turn_gravity(record.turning, record.target, record.cutoff, loop.start)
-        is_lost = loop.start - record.arrival > record.timeout > 0.0
-    note_loss(record, is_lost, loop)
+    is_known = record.arrival > -math.inf
+    if is_known:
+        turn_gravity(record.gravity, record.target, record.cutoff, loop.start - record.last)
+    record.last = loop.start
+    is_stale = loop.start - record.arrival > record.timeout > 0.0
+    note_loss(record, is_stale or not is_known, loop)
     return TAKEN
 
 
@@ -85,14 +83,14 @@ class GravitySource(MeasuredInput):
         self, node: Node, parameters: Parameters, states: StatePipeline, gravity: Array
     ) -> None:
         record = GravityRecord()
-        record.turning, record.target = TurningGravity(gravity), gravity.copy()
+        record.gravity, record.target = gravity, gravity.copy()
         super().__init__(node, parameters, states, record, follow_gravity)
 
     def _forget(self) -> None:
         self._check, self._without = OrientationCheck(), 'the parameter gravity stays active'
         record = self.record
         record.cutoff, record.arrival = self._parameters['gravity_cutoff'], -math.inf
-        record.turning.last = time.monotonic()
+        record.last = time.monotonic()
 
     # --- sources --------------------------------------------------------------------------------
 
@@ -156,7 +154,7 @@ class GravitySource(MeasuredInput):
         """Read the transforms, and update the model of the robot, also without joint states."""
         super().keep_house()
         if self.record.is_used and self._states.model is not None:
-            self._states.model.robot.gravity = self.record.turning.gravity
+            self._states.model.robot.gravity = self.record.gravity
 
     # --- results --------------------------------------------------------------------------------
 
@@ -167,7 +165,7 @@ class GravitySource(MeasuredInput):
 
     def report(self, status: Status) -> None:
         """Report gravity, its source and its faults."""
-        vector = ', '.join(f'{value:.4g}' for value in self.record.turning.gravity)
+        vector = ', '.join(f'{value:.4g}' for value in self.record.gravity)
         status.values['gravity [m/s^2]'] = f'{vector} ({self.source})'
         if self._check.fault and not self.record.is_lost:
             status.report(Level.WARN, f'{self._check.fault}; the last vector stays active')

@@ -152,7 +152,7 @@ class MeasuredInput(ABC):
 
     @abstractmethod
     def _what(self) -> str:
-        """Return the unknown quantity, as the beginning of a text."""
+        """Return the first part of `fault`."""
 
     @property
     def fault(self) -> str:

@@ -14,7 +14,6 @@ import math
 import numpy as np
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
-from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.types import Array
 
@@ -122,41 +121,17 @@ def disagreement(angle: float) -> str:
     )
 
 
-class TurningGravity(Record):
-    """A gravity vector that follows a target through a first-order low-pass filter.
-
-    The filter acts on angle and magnitude, see `turn_gravity`.
-
-    Parameters
-    ----------
-    gravity : (3,) array
-        Updated in place [m/s^2].
-
-    Attributes
-    ----------
-    last : float
-        Time of the last step [s].
-    """
-
-    gravity: Floats
-    last: float
-
-    def __init__(self, gravity: Array) -> None:
-        self.gravity = gravity
-
-
 @typed
-def turn_gravity(turning: TurningGravity, target: Floats, cutoff: float, now: float) -> bool:
-    """Move towards a target (3,) at a time [s]; return whether the vector changed.
+def turn_gravity(gravity: Floats, target: Floats, cutoff: float, elapsed: float) -> bool:
+    """Filter a vector of gravity (3,) in place; return whether it changed.
 
-    `cutoff` is the cut-off frequency [Hz]. After a pause it continues from its last value.
+    A first-order low-pass filter moves angle and magnitude towards a target (3,). `cutoff` is its
+    cut-off frequency [Hz], `elapsed` the time since the last step [s], of which `MAX_STEP` counts.
     """
-    elapsed = min(max(0.0, now - turning.last), MAX_STEP)
-    turning.last = now
-    gravity = turning.gravity
     if largest_difference(gravity, target) == 0.0:
         return False
-    turn_towards(gravity, target, -math.expm1(-2.0 * math.pi * cutoff * elapsed))
+    step = min(max(0.0, elapsed), MAX_STEP)
+    turn_towards(gravity, target, -math.expm1(-2.0 * math.pi * cutoff * step))
     size = max(1.0, abs(target[0]), abs(target[1]), abs(target[2]))
     if largest_difference(gravity, target) <= 1e-9 * size:
         for k in range(3):
