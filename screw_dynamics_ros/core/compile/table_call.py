@@ -1,10 +1,13 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kernels as functions of a table of addresses, for compiled code with any number of arrays."""
+"""Kernels as functions of addresses, for typed functions and for tables of any number of arrays."""
 
 from __future__ import annotations
 
+import numpy as np
+
+from ..types import Array
 from .cpython.writer import EntryWriter
 from .kernels import Kernel, NativeKernel
 from .llvm import native
@@ -31,6 +34,23 @@ class TableCall(Opaque):
         lines = ['define void @call(i64 %addresses) {', 'entry:', *w.lines, '  ret void', '}']
         self._library = native.Library(native.joined([native.emitted('\n'.join(lines), opt=0)]))
         self.address = self._library.address('call')
+
+
+class KernelCode(Opaque):
+    """A kernel for one sample as a function of records: of its inputs, then of its outputs.
+
+    Typed functions call it by a `Signature` of addresses: machine code, or in Python its recursion.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self.address = kernel.sample_program.address if isinstance(kernel, NativeKernel) else 0
+
+    def __call__(self, *arrays: Array) -> None:
+        """Set outputs, arrays of any shape, from the inputs before them."""
+        count = len(self._kernel.specification.inputs)
+        for target, output in zip(arrays[count:], self._kernel.single(arrays[:count])):
+            np.copyto(target, output.reshape(target.shape))
 
 
 def table_call(kernel: Kernel) -> TableCall | None:

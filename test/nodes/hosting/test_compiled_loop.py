@@ -40,7 +40,7 @@ STAMP_END = 12  # of a serialized message [bytes]
 class Pair:
     """Two nodes with the same parameters and messages: one with the loop, one without."""
 
-    def __init__(self, monkeypatch, **parameters):
+    def __init__(self, monkeypatch, description=ARM, **parameters):
         monkeypatch.setattr(DrawingProcess, 'offer', lambda *_: None)
         parameters = {'model_state': ['all'], 'backend': 'native', **parameters}
         self.nodes = [
@@ -52,7 +52,7 @@ class Pair:
         for node in self.nodes:
             node.host.states.look_for_drivers = lambda: None
             node.host.states.has_one_driver = True
-        self.describe(ARM)
+        self.describe(description)
 
     def close(self):
         for node in self.nodes:
@@ -64,7 +64,7 @@ class Pair:
         for node in self.nodes:
             node.host.source.receive(String(data=text))
             self.finish(node)
-        self.joints = list(self.plain.host.mapper.joints)
+        self.joints = list(self.plain.host.mapper.measured_joints)
         self.compare()
 
     @staticmethod
