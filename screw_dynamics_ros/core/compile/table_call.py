@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..types import Array
 from .cpython.writer import EntryWriter
 from .kernels import Kernel, NativeKernel
 from .llvm import native
+from .typed.library import PythonCode
 from .typed.records import Opaque
 
 
@@ -37,20 +36,23 @@ class TableCall(Opaque):
 
 
 class KernelCode(Opaque):
-    """A kernel for one sample as a function of records: of its inputs, then of its outputs.
+    """Machine code of a kernel for one sample: a function of the addresses of its arrays."""
 
-    Typed functions call it by a `Signature` of addresses: machine code, or in Python its recursion.
-    """
+    def __init__(self, kernel: NativeKernel) -> None:
+        self._kernel, self.address = kernel, kernel.sample_program.address
 
-    def __init__(self, kernel: Kernel) -> None:
-        self._kernel = kernel
-        self.address = kernel.sample_program.address if isinstance(kernel, NativeKernel) else 0
 
-    def __call__(self, *arrays: Array) -> None:
-        """Set outputs, arrays of any shape, from the inputs before them."""
-        count = len(self._kernel.specification.inputs)
-        for target, output in zip(arrays[count:], self._kernel.single(arrays[:count])):
-            np.copyto(target, output.reshape(target.shape))
+def kernel_code(kernel: Kernel) -> Opaque:
+    """Return a kernel for typed functions, which call it with its inputs, then its outputs."""
+    if isinstance(kernel, NativeKernel):
+        return KernelCode(kernel)
+    count = len(kernel.specification.inputs)
+
+    def run(*arrays: Array) -> None:
+        for target, output in zip(arrays[count:], kernel.single(arrays[:count])):
+            target[:] = output.ravel()
+
+    return PythonCode(run)
 
 
 def table_call(kernel: Kernel) -> TableCall | None:

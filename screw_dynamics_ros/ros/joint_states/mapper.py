@@ -199,7 +199,7 @@ class JointStateMapper(StampedMessages):
         return self._effort.scale, self._effort.offset
 
     def note_whole(self, arrival: float) -> None:
-        """Note what is to be reported of a complete message that the compiled loop has taken."""
+        """Record the faults of a complete message that the compiled loop has taken."""
         self._arrival = arrival
         if self._effort.fault:
             self._effort.note_fault()

@@ -12,6 +12,7 @@ import yaml
 pytest.importorskip('rclpy')
 
 from nodes.hosting import test_compiled_loop
+
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot, read_loop_closures
 from screw_dynamics_ros.ros.joint_states.policies import Reason

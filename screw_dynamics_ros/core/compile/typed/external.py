@@ -31,7 +31,7 @@ C_TYPES: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Signature:
-    """Types of a C function; called with its address or its code, then its arguments.
+    """Types of a C function; called with its address, then its arguments.
 
     Parameters
     ----------
@@ -52,8 +52,11 @@ class Signature:
             raise ArgumentError('an argument of a C function cannot be void')
 
     def __call__(self, function: Any, *arguments: Any) -> Any:
-        """Call a function of Python, or that at an address or of an object with `address`."""
-        if callable(function) and not getattr(function, 'address', 0):
+        """Call the function at an address, or of an object with `address`, from Python.
+
+        An object that can be called is called itself.
+        """
+        if callable(function):
             return function(*arguments)
         given = [
             address_of(a) if isinstance(a, np.ndarray | memoryview) else getattr(a, 'address', a)

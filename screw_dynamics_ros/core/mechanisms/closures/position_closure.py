@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
-from screw_dynamics_ros.core.compile.table_call import KernelCode
+from screw_dynamics_ros.core.compile.table_call import kernel_code
 from screw_dynamics_ros.core.compile.typed.external import Signature
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
 from screw_dynamics_ros.core.compile.typed.library import PythonCode, code_of
@@ -207,10 +207,8 @@ class PositionClosure:
         recordable = all(closure.pair.is_recordable for closure in partition.closures)
         backend = backend if recordable else 'reference'
         n, k = tree.nq, len(partition.given)
-        self._newton = kernel_code('closure', tree, partition, newton_step, {'q': n}, backend)
-        self._motion = kernel_code(
-            'closed motion', tree, partition, motion, {'q': n, 'v': k}, backend
-        )
+        self._newton = recorded('closure', tree, partition, newton_step, {'q': n}, backend)
+        self._motion = recorded('closed motion', tree, partition, motion, {'q': n, 'v': k}, backend)
         self._code, self._size = self.code_of(close_loops), n
 
     def code_of(self, function: Callable[..., Any]) -> Opaque:
@@ -277,14 +275,14 @@ def failure(c: ClosureSteps, most: int) -> str:
     )
 
 
-def kernel_code(
+def recorded(
     name: str,
     tree: Tree,
     partition: Partition,
     recursion: Callable[..., tuple[Array, ...]],
     inputs: dict[str, int],
     backend: str,
-) -> KernelCode:
+) -> Opaque:
     """Return a recursion of loops, compiled."""
     specification = KernelSpecification(
         name,
@@ -293,4 +291,4 @@ def kernel_code(
         repr((name, tree.digest, partition.identity)),
         model=(tree, partition),
     )
-    return KernelCode(make_kernel(specification, backend))
+    return kernel_code(make_kernel(specification, backend))
