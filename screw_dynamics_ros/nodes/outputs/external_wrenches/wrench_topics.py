@@ -43,6 +43,7 @@ from .contacts import is_observable
 from .finite_check import FiniteCheck
 from .observable_wrenches import VALIDITY_LABELS, ObservableWrench
 from .output_filters import BANDS
+from .residual_step import fill_confidence
 from .tare_service import Tare
 from .torque_covariance import TorqueCovariance
 from .torque_observer import TorqueObserver
@@ -149,10 +150,11 @@ class WrenchTopics:
             Float64MultiArray,
             'residual_confidence',
             templates.matrix(('confidence', *joints)),
-            self._tare.residuals.fill_confidence,
+            self._tare.fill_confidence,
             of_positions=True,
         )
-        self.channels[-1].gates = (NOT_IN_LOOP,)  # a map requires Python for each state
+        self._tare.record.confidence = self.channels[-1].arrays[0]
+        self.channels[-1].gates = (Gate(CALL, self._tare.record, fill_confidence),)
 
     def _add_wrench(
         self, link: str, number: int, plan: WrenchPlan, samples: list[dict[Any, Array]]
