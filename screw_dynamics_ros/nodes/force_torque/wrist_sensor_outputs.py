@@ -18,6 +18,7 @@ from rclpy.node import Node
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.lie import screws
 from screw_dynamics_ros.core.linear import zeros
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import StepLengths
 from screw_dynamics_ros.core.measurement.estimation.wrist_sensor import (
     FilteredAcceleration,
     StampedValues,
@@ -39,19 +40,23 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, TRUE, Gate
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 from ..hosting import statuses
 from ..hosting.host import ModelHost
-from ..hosting.output_group import Adopted, Plan, Stage
+from ..hosting.output_group import Adopted, CompiledStep, Plan, Stage
 from ..model.scalar_joints import coordinates, scalar_joints
 from ..parameters import frame_parameters
+from . import motion_step as step
 from .parameters import TABLE, bias_of, tool_of
 from .sensor_messages import INPUT, SensorMessages, check_one_sensor
 from .tool_poses import ToolPoses
 
 OUTPUT = '~/wrench'
 MAX_KINDS = 20  # of refusals reported
+#: The condition of outputs that are published for messages of the sensor, not for joint states.
+WITH_THE_SENSOR = Gate(TRUE, np.array([NOT_VALID]))
 STATE_HISTORY = 200  # joint states in which the one of a sensor message is searched
 
 
@@ -102,7 +107,7 @@ class WristSensor:
         self._sensor = SensorMessages()
         self._adopted: Adopted[SensorPlan] | None = None
         self._channels: list[Channel] = []
-        self._motions = StampedValues(STATE_HISTORY)
+        self.record = step.SensorMotion()
         self._refused: dict[str, Refusal] = {}  # by kind
         self._frame = self._parameters['sensor_frame']
         self._poses = ToolPoses(node, host, self._parameters, self._sensor)
@@ -152,9 +157,9 @@ class WristSensor:
             Stage(
                 prepare=self._advance,
                 consume=lambda mapper, sent: self._keep_motion(mapper),
-                is_needed=lambda: (
-                    self._adopted is not None and self._adopted.plan.motion is not None
-                ),
+                is_needed=lambda: self._has_motion,
+                compiled_prepare=CompiledStep(step.advance_in_loop, lambda: self.record),
+                compiled_consume=CompiledStep(step.keep_in_loop, lambda: self.record),
             ),
         ]
 
@@ -162,7 +167,9 @@ class WristSensor:
         """Adopt a new model; return the topics."""
         self._adopted = adopted
         model, mapper, plan = adopted.model, adopted.mapper, adopted.plan
-        self._motions.clear()
+        self.record.acceleration, self.record.lengths = plan.acceleration, StepLengths()
+        motion = np.zeros(0) if plan.motion is None else model.results.get(plan.motion, np.zeros(0))
+        self.record.motion, self.record.history = motion, StampedValues(STATE_HISTORY, motion.size)
         self._poses.bind(model, mapper, plan.frame, plan.motion)
         self._channels = []
         if plan.motion is not None and model.results:
@@ -176,33 +183,29 @@ class WristSensor:
     def _add(self, topic: str, frame_id: str) -> None:
         publisher = self._publishers.get(WrenchStamped, topic)
         template = templates.wrench(frame_id)
-        # Published for messages of the sensor, not for joint states.
-        self._channels.append(Channel(publisher, template, velocity=True, is_valid=lambda: False))
+        self._channels.append(
+            Channel(
+                publisher, template, velocity=True, is_valid=lambda: False, gates=(WITH_THE_SENSOR,)
+            )
+        )
 
     # --- joint states ---------------------------------------------------------------------------
 
+    @property
+    def _has_motion(self) -> bool:
+        return self._adopted is not None and self._adopted.plan.motion is not None
+
     def _advance(self) -> None:
         """Update the filtered accelerations before a state is evaluated."""
-        adopted = self._adopted
-        if adopted is None or adopted.plan.motion is None:
-            return
-        mapper, filtered = adopted.mapper, adopted.plan.acceleration
-        filtered.longest = mapper.policies.timeout * 1e-9
-        if mapper.has_velocity:
-            filtered.advance(mapper.stamp, mapper.v, mapper.restarted)
-        else:
-            filtered.restart()
+        if self._adopted is not None and self._has_motion:
+            m = self._adopted.mapper
+            longest = m.policies.timeout * 1e-9
+            step.advance_motion(self.record, m.v, m.stamp, m.restarted, m.has_velocity, longest)
 
     def _keep_motion(self, mapper: JointStateMapper) -> None:
         """Store the motion of the sensor in a state."""
-        adopted = self._adopted
-        if adopted is None or adopted.plan.motion is None:
-            return
-        plan, results = adopted.plan, adopted.model.results
-        if mapper.restarted:
-            self._motions.clear()
-        if mapper.has_velocity and plan.acceleration.is_settled:
-            self._motions.add(mapper.stamp, results[adopted.plan.motion].copy())
+        if self._has_motion:
+            step.keep_motion(self.record, mapper.stamp, mapper.restarted, mapper.has_velocity)
 
     # --- sensor messages ------------------------------------------------------------------------
 
@@ -232,13 +235,13 @@ class WristSensor:
 
     def _motion_at(self, stamp: int) -> Array:
         """Return the motion at a time [ns]; raises `ArgumentError` if it is unknown."""
-        if not len(self._motions):
+        if not self.record.history.count:
             raise ArgumentError(
                 'the motion is unknown: no joint states with velocities so far, or the filter of '
                 'accelerations has not settled since the last pause'
             )
         try:
-            return self._motions.at(stamp, round(self._parameters['match_limit'] * 1e9))
+            return self.record.history.at(stamp, round(self._parameters['match_limit'] * 1e9))
         except ArgumentError as error:
             raise ArgumentError(f'no joint state matches its stamp: {error}') from None
 

@@ -40,12 +40,10 @@ STAMP_END = 12  # of a serialized message [bytes]
 class Pair:
     """Two nodes with the same parameters and messages: one with the loop, one without."""
 
-    def __init__(self, monkeypatch, description=ARM, **parameters):
+    def __init__(self, monkeypatch, description=ARM, part=Outputs, **parameters):
         monkeypatch.setattr(DrawingProcess, 'offer', lambda *_: None)
         parameters = {'model_state': ['all'], 'backend': 'native', **parameters}
-        self.nodes = [
-            kind(monkeypatch, Outputs, 'all', **parameters) for kind in (LoopBench, Bench)
-        ]
+        self.nodes = [kind(monkeypatch, part, 'all', **parameters) for kind in (LoopBench, Bench)]
         self.loop, self.plain = self.nodes
         self.plain.receive = self.plain.host.states.receive
         self.number, self.stamp, self.published = 0, 0, Counter()

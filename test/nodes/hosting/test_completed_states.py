@@ -11,12 +11,16 @@ import yaml
 
 pytest.importorskip('rclpy')
 
+from geometry_msgs.msg import WrenchStamped
 from nodes.hosting import test_compiled_loop
+from rclpy.node import Node
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot, read_loop_closures
+from screw_dynamics_ros.nodes.force_torque.wrist_sensor_outputs import WristSensor
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
+from support.host_bench import Outputs
 from support.linkages import CLOSURES, FOUR_BAR
 from support.paths import URDF
 from support.robots import urdf_path
@@ -223,6 +227,51 @@ def test_a_residual_map_needs_no_python(pair):
     both.set(1, tare_samples=5)
     follow(both, swing([0.1, 0.2], 0.8), 20)
     assert len([name for name, _ in both.published if name.endswith('_confidence')]) > 1000
+
+
+class WithSensor(Outputs):
+    """All groups, and the wrist sensor."""
+
+    def __init__(self, node, host):
+        super().__init__(node, host)
+        self.nodes.append(Node('wrist_sensor', namespace='/life', enable_rosout=False))
+        host.add(WristSensor(self.nodes[-1], host), self.nodes[-1])
+
+
+def test_the_motion_of_a_wrist_sensor_needs_no_python(pair):
+    """Wrenches are those of the stamps of the sensor, between two states."""
+    both = pair(part=WithSensor, model_state=[''])
+    both.set(2, sensor_frame='panda_hand', frames=['panda_link0'], tool_mass=0.5)
+    both.set(2, tool_center_of_mass=[0.0, 0.01, 0.05])
+    topics = '/wrist_sensor/wrench', '/wrench_at/panda_link0'
+
+    def measure(force):
+        message = WrenchStamped()
+        message.header.frame_id = 'panda_hand'
+        stamp = both.stamp - 300_000
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+        message.wrench.force.x, message.wrench.torque.z = force, 0.1 * force
+        for node in both.nodes:
+            (group,) = [each for each in node.host.builder.groups if isinstance(each, WristSensor)]
+            with STATE_LOCK:
+                group._on_wrench(message)
+        both.compare()
+
+    middle, random = np.array([0.3, -0.5, 0.2, -2.0, 0.4, 1.6, 0.7, 0.02]), np.random.default_rng(2)
+    for cutoff in (10.0, 40.0, 0.0):
+        both.set(2, acceleration_cutoff=cutoff)
+        both.listen(topics)
+        both.wait(3.0)  # a pause
+        for k in range(STATES // 3):
+            follow(both, swing(middle, 0.01, 20.0), 1)
+            if k % 3 == 0:
+                measure(random.normal())
+        assert both.loop.outcomes[-300:] == ['done'] * 300
+        both.wait(0.001)
+        both.send(q=middle, v=np.full(8, np.nan))
+        measure(1.0)
+    for topic in topics:
+        assert len([name for name, _ in both.published if name.endswith(topic)]) > 200
 
 
 def tare_of(node):
