@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +31,6 @@ from screw_dynamics_ros.core.motion.trajectory.payload_load import check_payload
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import printable, topic_tokens
@@ -45,7 +44,7 @@ from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 from ..hosting import statuses
 from ..hosting.host import ModelHost
-from ..hosting.output_group import Adopted, CompiledStep, Plan, Stage
+from ..hosting.output_group import Adopted, CompiledStep, Plan, Stage, loop_of
 from ..model.scalar_joints import coordinates, scalar_joints
 from ..parameters import frame_parameters
 from . import motion_step as step
@@ -155,11 +154,11 @@ class WristSensor:
         return [
             Stage(observe=self._poses.rest.observe),
             Stage(
-                prepare=self._advance,
-                consume=lambda mapper, sent: self._keep_motion(mapper),
+                prepare=lambda: self._take(step.advance),
+                consume=lambda mapper, sent: self._take(step.keep),
                 is_needed=lambda: self._has_motion,
-                compiled_prepare=CompiledStep(step.advance_in_loop, lambda: self.record),
-                compiled_consume=CompiledStep(step.keep_in_loop, lambda: self.record),
+                compiled_prepare=CompiledStep(step.advance, lambda: self.record),
+                compiled_consume=CompiledStep(step.keep, lambda: self.record),
             ),
         ]
 
@@ -195,17 +194,10 @@ class WristSensor:
     def _has_motion(self) -> bool:
         return self._adopted is not None and self._adopted.plan.motion is not None
 
-    def _advance(self) -> None:
-        """Update the filtered accelerations before a state is evaluated."""
+    def _take(self, each: Callable[..., int]) -> None:
+        """Take a step in Python."""
         if self._adopted is not None and self._has_motion:
-            m = self._adopted.mapper
-            longest = m.policies.timeout * 1e-9
-            step.advance_motion(self.record, m.v, m.stamp, m.restarted, m.has_velocity, longest)
-
-    def _keep_motion(self, mapper: JointStateMapper) -> None:
-        """Store the motion of the sensor in a state."""
-        if self._has_motion:
-            step.keep_motion(self.record, mapper.stamp, mapper.restarted, mapper.has_velocity)
+            each(self.record, loop_of(self._adopted.mapper))
 
     # --- sensor messages ------------------------------------------------------------------------
 

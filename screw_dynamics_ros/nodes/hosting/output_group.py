@@ -14,10 +14,12 @@ from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
 from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VELOCITY
 
 from ..model.running_model import RunningModel
 
@@ -57,6 +59,14 @@ class CompiledStep:
 
     function: Callable[..., int]
     record: Callable[[], Record]
+
+
+def loop_of(mapper: JointStateMapper) -> LoopRecord:
+    """Return what typed steps read of the loop, for those that Python calls."""
+    loop = LoopRecord()
+    loop.mapper, loop.state, loop.timeout = mapper, mapper.state, mapper.policies.timeout
+    loop.has = VELOCITY * mapper.has_velocity + EFFORT * mapper.has_effort
+    return loop
 
 
 def always() -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
 from screw_dynamics_ros.core.description.checks import LOOP
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
@@ -23,10 +23,8 @@ from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot, LoopClosure
 from screw_dynamics_ros.core.mechanisms.closures.closed_robot import SINGULARITY_TOLERANCE
 from screw_dynamics_ros.core.mechanisms.closures.position_closure import (
     MAX_ITERATIONS,
-    ClosureMotion,
-    ClosureSteps,
+    PositionClosure,
     close_loops,
-    failure,
     set_motion,
 )
 from screw_dynamics_ros.ros.joint_states.completion import COMPLETED, Completion
@@ -76,33 +74,26 @@ class LoopCompletion(Completion):
         The initial guess.
     tolerance : float
         Of the gap [m, rad].
-    steps : ClosureSteps
-    of_sensors, of_motors : ClosureMotion
-        Motion of all joints for given rates of the joints with sensors, and with motors.
-    places : (k,) array of int
-        Indices of the joints with sensors.
+    sensors, motors : PositionClosure
+        From the joints with sensors, and with motors.
     has_motor : (k,) array
-        1 for those with motors, otherwise 0.
+        1 for joints with sensors and motors, otherwise 0.
     """
 
     seed: Floats
     tolerance: float
-    steps: ClosureSteps
-    of_sensors: ClosureMotion
-    of_motors: ClosureMotion
-    places: Ints
+    sensors: PositionClosure
+    motors: PositionClosure
     has_motor: Floats
 
     def __init__(self, robot: RobotWithLoops) -> None:
-        closed, joints = robot.closed, scalar_joints(robot)
-        sensed, motors = closed.sensed, closed.joint_names
-        closure, k = closed.closure_from(sensed), len(sensed)
-        super().__init__(closure.code_of(complete_loops), joints, k, set(motors) <= set(sensed))
-        self.steps = closure.steps()
-        self.of_sensors = closure.motion_of(self.steps.q, self.measured[k : 2 * k])
-        self.of_motors = closed.closure_from(motors).motion_of(self.steps.q, np.zeros(closed.nv))
-        self.places = np.array([joints.index(name) for name in sensed])
-        self.has_motor = np.array([name in motors for name in sensed], dtype=float)
+        closed = robot.closed
+        sensed, k = closed.sensed, len(closed.sensed)
+        self.sensors, self.motors = map(closed.closure_from, (sensed, closed.joint_names))
+        code, has_efforts = self.sensors.code_of(complete_loops), {*closed.joint_names} <= {*sensed}
+        super().__init__(code, scalar_joints(robot), k, has_efforts)
+        self.sensors.v, self.motors.q = self.measured[k : 2 * k], self.sensors.q
+        self.has_motor = np.array([name in closed.joint_names for name in sensed], dtype=float)
         self.tolerance = closed.loops.tolerance if k > closed.nv else GAP_TOLERANCE
         self._assembly, self.seed = closed.assembly, closed.assembly.copy()
 
@@ -113,44 +104,41 @@ class LoopCompletion(Completion):
     def reason(self, result: int) -> str:
         """Return why the last state is refused."""
         if result == OPEN:
-            return failure(self.steps, MAX_ITERATIONS)
-        kind, motion = (
-            ('sensors', self.of_sensors)
-            if result == FREE_OF_SENSORS
-            else ('motors', self.of_motors)
-        )
+            return self.sensors.failure(MAX_ITERATIONS)
+        kind = 'sensors' if result == FREE_OF_SENSORS else 'motors'
+        independence = getattr(self, kind).independence.min()
         return (
             f'singular: the joints with {kind} do not determine the other joints '
-            f'(independence {motion.independence.min():.3g})'
+            f'(independence {independence:.3g})'
         )
 
 
 @typed
 def complete_loops(c: LoopCompletion) -> int:
     """Set the state of all joints, see `Completion`."""
-    if not close_loops(c.steps, c.measured, c.seed, c.tolerance, MAX_ITERATIONS):
+    if not close_loops(c.sensors, c.measured, c.seed, c.tolerance, MAX_ITERATIONS):
         return OPEN
-    if not is_determined(c.of_sensors):
+    if not is_determined(c.sensors):
         return FREE_OF_SENSORS
-    if not is_determined(c.of_motors):
+    if not is_determined(c.motors):
         return FREE_OF_MOTORS
     n = len(c.seed)
-    copy_bytes(c.seed, c.steps.q, 8 * n)
-    copy_bytes(c.state, c.steps.q, 8 * n)
-    copy_bytes(c.state[n:], c.of_sensors.rates, 8 * n)
+    copy_bytes(c.seed, c.sensors.q, 8 * n)
+    copy_bytes(c.state, c.sensors.q, 8 * n)
+    copy_bytes(c.state[n:], c.sensors.rates, 8 * n)
     for k in range(2 * n, 3 * n):
         c.state[k] = 0.0
-    m = len(c.places)
+    m = len(c.has_motor)
     for k in range(m):
-        c.state[2 * n + c.places[k]] = c.has_motor[k] * c.measured[2 * m + k]
+        c.state[2 * n + c.sensors.given[k]] = c.has_motor[k] * c.measured[2 * m + k]
     return COMPLETED
 
 
 @typed
-def is_determined(motion: ClosureMotion) -> bool:
+def is_determined(closure: PositionClosure) -> bool:
     """Set the motion; return whether the given joints determine the others."""
-    set_motion(motion)
-    for k in range(len(motion.independence)):
-        if not motion.independence[k] > SINGULARITY_TOLERANCE:
+    set_motion(closure)
+    for k in range(len(closure.independence)):
+        if not closure.independence[k] > SINGULARITY_TOLERANCE:
             return False
     return True

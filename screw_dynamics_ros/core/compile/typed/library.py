@@ -195,6 +195,7 @@ def compiled(
     return TypedLibrary(module, machine_code(module.text), addresses)
 
 
+@cache
 def calls(*functions: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
     """Return typed functions that take arrays: compiled ones, or without llvmlite the same."""
     try:

@@ -36,9 +36,6 @@ Source: Rasmussen and Williams, Gaussian Processes for Machine Learning (2006), 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -92,12 +89,12 @@ class ResidualMap(Record):
     def residual(self, q: Array) -> Array:
         """Return the estimate for joint positions (n,): m_j + f_j(q), (n,) [N m, N]."""
         result = np.zeros(len(self.plain))
-        compiled_functions()[0](self, q, result)
+        calls(add_residual)[0](self, q, result)
         return result
 
     def confidence(self, q: Array) -> float:
         """Return c(q) of (4), 0 to 1."""
-        return float(compiled_functions()[1](self, q))
+        return float(calls(confidence)[0](self, q))
 
     def deviation(self, q: Array) -> Array:
         """Return the standard deviations of f_j(q), (n,) [N m, N]."""
@@ -144,12 +141,6 @@ def set_kernel(m: ResidualMap, q: Floats) -> None:
             difference = m.centers[2 * n * i + j] - m.x[j]
             square += difference * difference
         m.kernel[i] = math.exp(-0.5 * square / (m.length * m.length))
-
-
-@cache
-def compiled_functions() -> tuple[Callable[..., Any], ...]:
-    """Return `add_residual` and `confidence`, compiled if possible."""
-    return calls(add_residual, confidence)
 
 
 def fitted(q: Array, residuals: Array, turning: Array) -> ResidualMap:

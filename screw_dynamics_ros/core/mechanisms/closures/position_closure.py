@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,31 +66,51 @@ class Closing:
     message: str
 
 
-class ClosureSteps(Record):
-    """The memory of Newton steps that close loops.
+class PositionClosure(Record):
+    """Closes the loops of a tree for given positions of some joints.
+
+    From a configuration that is closed, the given joints are led to where they shall be in strides
+    of `MAX_STRIDE`, and the others follow: so the assembly stays the one of the seed, as long as
+    the path does not lead through a singular configuration.
+
+    Parameters
+    ----------
+    tree : Tree
+        Of n joints with one coordinate.
+    partition : Partition
+        Which k joints are given.
+    turning : (k,) array of bool
+        Given joints that are equal modulo 2 pi: they take the shorter way.
+    backend : str
+    redundant : bool
+        Whether more joints are given than the mechanism has freedoms. On a straight way between two
+        configurations they contradict each other: the gap is only kept small there.
 
     Attributes
     ----------
     given, turning : (k,) arrays of int
-        Indices of the given joints; 1 for those that take the shorter way, otherwise 0.
+        Indices of the given joints; 1 for those that are equal modulo 2 pi, otherwise 0.
     redundant : bool
-    newton : Opaque
-        The kernel of `newton_step`.
+    newton, moving : Opaque
+        The kernels of `newton_step` and `dependent_motion.motion`.
     q, following : (n,) arrays
         All joints, before and after a step.
     size : (1,) array
-        Gap before a step.
+        Gap before the step.
     way : (k,) array
         From the seed to where the given joints shall be.
     gap : float
         Gap of `q`.
     iterations, strides : int
+    v, G, rates, d, independence : (k,), (n k,), (n,), (n,) and (n - k + 1,) arrays
+        Rates of the given joints, and the motion at `q`.
     """
 
     given: Ints
     turning: Ints
     redundant: bool
     newton: Opaque
+    moving: Opaque
     q: Floats
     following: Floats
     size: Floats
@@ -97,37 +118,103 @@ class ClosureSteps(Record):
     gap: float
     iterations: int
     strides: int
-
-
-class ClosureMotion(Record):
-    """The motion of all joints of closed loops, see `dependent_motion.motion`.
-
-    Attributes
-    ----------
-    kernel : Opaque
-        Of `dependent_motion.motion`.
-    q, v : (n,) and (k,) arrays
-        All joints, and rates of the given ones.
-    G, rates, d, independence : (n k,), (n,), (n,) and (n - k + 1,) arrays
-    """
-
-    kernel: Opaque
-    q: Floats
     v: Floats
     G: Floats
     rates: Floats
     d: Floats
     independence: Floats
 
+    def __init__(
+        self,
+        tree: Tree,
+        partition: Partition,
+        turning: Array,
+        backend: str,
+        redundant: bool = False,
+    ) -> None:
+        self.given = np.array(partition.given, dtype=np.int64)
+        self.turning = turning.astype(np.int64)
+        self.redundant = redundant
+        recordable = all(closure.pair.is_recordable for closure in partition.closures)
+        backend = backend if recordable else 'reference'
+        n, k = tree.nq, len(partition.given)
+        self.newton = recorded('closure', tree, partition, newton_step, {'q': n}, backend)
+        self.moving = recorded('closed motion', tree, partition, motion, {'q': n, 'v': k}, backend)
+        self._code, self._shape = self.code_of(close_loops), (n, k)
+        self._use_new_memory()
+
+    def _use_new_memory(self) -> None:
+        n, k = self._shape
+        self.q, self.following, self.rates, self.d = np.zeros((4, n))
+        self.way, self.v = np.zeros((2, k))
+        self.size, self.G, self.independence = np.zeros(1), np.zeros(n * k), np.zeros(n - k + 1)
+
+    def _copy(self) -> PositionClosure:
+        """Return the same with other memory, for another thread."""
+        other = copy(self)
+        other._use_new_memory()
+        return other
+
+    def code_of(self, function: Callable[..., Any]) -> Opaque:
+        """Return a typed function that calls the kernels: in Python if they are not native."""
+        return code_of(function) if self.newton.address else PythonCode(function)
+
+    def close(
+        self,
+        given: Array,
+        seed: Array,
+        tolerance: float = 1e-12,
+        max_iterations: int = MAX_ITERATIONS,
+    ) -> Closing:
+        """Return the closed configuration; see `Closing` for whether it is one.
+
+        Parameters
+        ----------
+        given : (k,) array
+            Positions of the given joints [rad, m].
+        seed : (n,) array
+            All joints, closed or nearly so; tells the assembly.
+        tolerance : float
+            Of the gap [rad, m]. Redundant joints make it as small as they allow: least squares.
+        max_iterations : int
+            Newton steps in each stride.
+        """
+        c = self._copy()
+        success = bool(closing(self._code, c, given, seed, tolerance, max_iterations))
+        message = 'closed' if success else c.failure(max_iterations)
+        return Closing(c.q, success, c.gap, c.iterations, message)
+
+    def failure(self, most: int) -> str:
+        """Return why the loops were not closed within `most` Newton steps in each stride."""
+        strides = f'{self.strides} strides'
+        on_the_way = f', on the way from the seed in {strides}' if self.strides > 1 else ''
+        return (
+            f'the loops do not close: they still gape by {self.gap:.3g} after {most} Newton steps'
+            f'{on_the_way}; the given joints are out of reach of the others, or the way to them '
+            'leads through a singular configuration'
+        )
+
+    def motion(self, q: Array, v: Array) -> tuple[Array, Array, Array, float]:
+        """Return G (n, k), q' (n,), d (n,) and the least independence at a closed configuration.
+
+        See `dependent_motion`; v (k,) are the rates of the given joints.
+        """
+        c = self._copy()
+        c.q, c.v = q, v
+        set_motion(c)
+        return c.G.reshape(self._shape), c.rates, c.d, float(c.independence.min())
+
 
 @typed
-def set_motion(m: ClosureMotion) -> None:
-    """Set the motion for `q` and `v`."""
-    motion_kernel(m.kernel, m.q, m.v, m.G, m.rates, m.d, m.independence)
+def set_motion(c: PositionClosure) -> None:
+    """Set the motion of all joints for `q` and `v`."""
+    motion_kernel(c.moving, c.q, c.v, c.G, c.rates, c.d, c.independence)
 
 
 @typed
-def close_loops(c: ClosureSteps, given: Floats, seed: Floats, tolerance: float, most: int) -> bool:
+def close_loops(
+    c: PositionClosure, given: Floats, seed: Floats, tolerance: float, most: int
+) -> bool:
     """Set `q` by steps from a seed; return whether it is closed. See `PositionClosure.close`."""
     copy_bytes(c.q, seed, 8 * len(c.q))
     longest = 0.0
@@ -155,7 +242,7 @@ def close_loops(c: ClosureSteps, given: Floats, seed: Floats, tolerance: float, 
 
 
 @typed
-def approach(c: ClosureSteps, end: float, tolerance: float, most: int) -> None:
+def approach(c: PositionClosure, end: float, tolerance: float, most: int) -> None:
     """Take Newton steps to a gap of `end`, and within the tolerance only while it becomes less."""
     before = math.inf
     for step in range(most + 1):
@@ -171,108 +258,6 @@ def approach(c: ClosureSteps, end: float, tolerance: float, most: int) -> None:
         before = c.gap
         copy_bytes(c.q, c.following, 8 * len(c.q))
         c.iterations += 1
-
-
-class PositionClosure:
-    """Closes the loops of a tree for given positions of some joints.
-
-    From a configuration that is closed, the given joints are led to where they shall be in strides
-    of `MAX_STRIDE`, and the others follow: so the assembly stays the one of the seed, as long as
-    the path does not lead through a singular configuration.
-
-    Parameters
-    ----------
-    tree : Tree
-        Of joints with one coordinate.
-    partition : Partition
-        Which joints are given.
-    turning : (n,) array of bool
-        Given joints that are equal modulo 2 pi: they take the shorter way.
-    backend : str
-    redundant : bool
-        Whether more joints are given than the mechanism has freedoms. On a straight way between two
-        configurations they contradict each other: the gap is only kept small there.
-    """
-
-    def __init__(
-        self,
-        tree: Tree,
-        partition: Partition,
-        turning: Array,
-        backend: str,
-        redundant: bool = False,
-    ) -> None:
-        self._turning, self._redundant = turning.astype(np.int64), redundant
-        self._given = np.array(partition.given, dtype=np.int64)
-        recordable = all(closure.pair.is_recordable for closure in partition.closures)
-        backend = backend if recordable else 'reference'
-        n, k = tree.nq, len(partition.given)
-        self._newton = recorded('closure', tree, partition, newton_step, {'q': n}, backend)
-        self._motion = recorded('closed motion', tree, partition, motion, {'q': n, 'v': k}, backend)
-        self._code, self._size = self.code_of(close_loops), n
-
-    def code_of(self, function: Callable[..., Any]) -> Opaque:
-        """Return a typed function that calls the kernels: in Python if they are not native."""
-        return code_of(function) if self._newton.address else PythonCode(function)
-
-    def steps(self) -> ClosureSteps:
-        """Return new memory for `close_loops`."""
-        n, k, c = self._size, len(self._given), ClosureSteps()
-        c.given, c.turning, c.redundant = self._given, self._turning, self._redundant
-        c.newton, c.q, c.following = self._newton, np.zeros(n), np.zeros(n)
-        c.size, c.way = np.zeros(1), np.zeros(k)
-        return c
-
-    def close(
-        self,
-        given: Array,
-        seed: Array,
-        tolerance: float = 1e-12,
-        max_iterations: int = MAX_ITERATIONS,
-    ) -> Closing:
-        """Return the closed configuration; see `Closing` for whether it is one.
-
-        Parameters
-        ----------
-        given : (k,) array
-            Positions of the given joints [rad, m].
-        seed : (n,) array
-            All joints, closed or nearly so; tells the assembly.
-        tolerance : float
-            Of the gap [rad, m]. Redundant joints make it as small as they allow: least squares.
-        max_iterations : int
-            Newton steps in each stride.
-        """
-        c = self.steps()
-        success = bool(closing(self._code, c, given, seed, tolerance, max_iterations))
-        message = 'closed' if success else failure(c, max_iterations)
-        return Closing(c.q, success, c.gap, c.iterations, message)
-
-    def motion(self, q: Array, v: Array) -> tuple[Array, Array, Array, float]:
-        """Return G (n, k), q' (n,), d (n,) and the least independence at a closed configuration.
-
-        See `dependent_motion`; v (k,) are the rates of the given joints.
-        """
-        m = self.motion_of(q, v)
-        set_motion(m)
-        return m.G.reshape(len(q), -1), m.rates, m.d, float(m.independence.min())
-
-    def motion_of(self, q: Array, v: Array) -> ClosureMotion:
-        """Return new memory for `set_motion`, which reads q (n,) and v (k,)."""
-        n, k, m = self._size, len(self._given), ClosureMotion()
-        m.kernel, m.q, m.v = self._motion, q, v
-        m.G, m.rates, m.d, m.independence = map(np.zeros, (n * k, n, n, n - k + 1))
-        return m
-
-
-def failure(c: ClosureSteps, most: int) -> str:
-    """Return why loops do not close within `most` Newton steps in each stride."""
-    on_the_way = f', on the way from the seed in {c.strides} strides' if c.strides > 1 else ''
-    return (
-        f'the loops do not close: they still gape by {c.gap:.3g} after {most} Newton steps'
-        f'{on_the_way}; the given joints are out of reach of the others, or the way to them '
-        'leads through a singular configuration'
-    )
 
 
 def recorded(

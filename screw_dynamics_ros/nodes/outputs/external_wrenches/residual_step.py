@@ -6,12 +6,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache
-from typing import Any
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
-from screw_dynamics_ros.core.compile.typed.library import calls
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.measurement.estimation.residual_map import (
     ResidualMap,
@@ -56,17 +52,6 @@ def set_offset(o: PoseOffset, q: Floats) -> None:
         o.copy[j] = o.offset[j]
 
 
-@typed
-def set_confidence(o: PoseOffset, q: Floats, numbers: Floats) -> bool:
-    """Set confidence and deviations (1 + n,) for positions; return whether a map is active."""
-    if o.map is None:
-        return False
-    numbers[0] = confidence(o.map, q)
-    for j in range(len(o.map.deviations)):
-        numbers[1 + j] = o.map.deviations[j] * math.sqrt(1.0 - numbers[0])
-    return True
-
-
 @compiled_step
 def follow_pose(o: PoseOffset, loop: LoopRecord) -> int:
     """Set the offset for the current pose, before the kernel is evaluated."""
@@ -77,10 +62,9 @@ def follow_pose(o: PoseOffset, loop: LoopRecord) -> int:
 @compiled_step
 def fill_confidence(o: PoseOffset, loop: LoopRecord) -> int:
     """Write confidence and deviations, if a map is active."""
-    return VALID if set_confidence(o, loop.state, o.confidence) else NOT_VALID
-
-
-@cache
-def compiled_functions() -> tuple[Callable[..., Any], ...]:
-    """Return `set_offset` and `set_confidence`, compiled if possible."""
-    return calls(set_offset, set_confidence)
+    if o.map is None:
+        return NOT_VALID
+    o.confidence[0] = confidence(o.map, loop.state)
+    for j in range(len(o.map.deviations)):
+        o.confidence[1 + j] = o.map.deviations[j] * math.sqrt(1.0 - o.confidence[0])
+    return VALID

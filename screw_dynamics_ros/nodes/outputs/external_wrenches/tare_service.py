@@ -19,16 +19,17 @@ from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.errors import NotAtRestError
 from screw_dynamics_ros.core.measurement.estimation.steadiness import two_levels
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep, Stage
+from screw_dynamics_ros.nodes.hosting.output_group import CompiledStep, Stage, loop_of
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Status
+from screw_dynamics_ros.ros.topics.channel_record import VALID
 
 from .external_torque import external_torque
 from .residual_offsets import ResidualOffsets
-from .residual_step import PoseOffset, compiled_functions, follow_pose
+from .residual_step import PoseOffset, fill_confidence, follow_pose, set_offset
 from .tare import TareStates
 
 MIN_LOAD_STEP = 0.05  # between two loads, of the limit of efforts
@@ -101,7 +102,7 @@ class Tare:
         """Write the offset for the current pose into the input of the program."""
         self.record.map = self.residuals.map
         if self._mapper is not None:
-            compiled_functions()[0](self.record, self._mapper.q)
+            set_offset(self.record, self._mapper.q)
 
     def _on_map(self) -> None:
         """Adopt the active map; a new one includes the tare before it."""
@@ -121,10 +122,8 @@ class Tare:
 
     def fill_confidence(self, numbers: Array) -> bool:
         """Write confidence and deviations (1 + n,); return whether a map is active."""
-        if self._mapper is None:
-            return False
-        is_active: bool = compiled_functions()[1](self.record, self._mapper.q, numbers)
-        return is_active
+        assert self._mapper is not None
+        return fill_confidence(self.record, loop_of(self._mapper)) == VALID
 
     def update_parameters(self, changed: Collection[str]) -> None:
         """Apply the parameters; `changed` are the names of changed ones."""
