@@ -121,8 +121,8 @@ class FilteredAcceleration(Record):
     >>> filtered = FilteredAcceleration(1)
     >>> filtered.cutoff = math.log(2.0) / (2.0 * math.pi * 0.001)
     >>> for k in range(3):
-    ...     filtered.advance(10**6 if k else 0, np.array([0.001 * k]))
-    >>> filtered.value.round(12), filtered.is_settled
+    ...     advance_acceleration(filtered, 10**6 if k else 0, np.array([0.001 * k]))
+    >>> filtered.value.round(12), has_settled(filtered)
     (array([0.75]), False)
     """
 
@@ -135,26 +135,10 @@ class FilteredAcceleration(Record):
     def __init__(self, n: int) -> None:
         self.value, self.before, self.cutoff = np.zeros(n), np.zeros(n), 10.0
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether the initial error has decayed: after five T."""
-        return has_settled(self)
-
-    def restart(self) -> None:
-        """Restart with the next velocities."""
-        self.is_running = False
-
-    def advance(self, elapsed: int, v: Array) -> None:
-        """Process velocities (n,).
-
-        `elapsed` is the time since the last ones [ns], 0 for the first ones.
-        """
-        advance_acceleration(self, elapsed, v)
-
 
 @typed
 def advance_acceleration(f: FilteredAcceleration, elapsed: int, v: Floats) -> None:
-    """See `FilteredAcceleration.advance`."""
+    """Process velocities (n,), `elapsed` after the last ones [ns]; 0 for the first ones."""
     is_start = elapsed == 0 or not f.is_running or f.cutoff <= 0.0
     h = float(elapsed) * 1e-9
     decay = math.exp(-2.0 * math.pi * f.cutoff * h)
@@ -169,7 +153,7 @@ def advance_acceleration(f: FilteredAcceleration, elapsed: int, v: Floats) -> No
 
 @typed
 def has_settled(f: FilteredAcceleration) -> bool:
-    """See `FilteredAcceleration.is_settled`."""
+    """Return whether the initial error has decayed: after five T."""
     return f.cutoff <= 0.0 or float(f.age) * 1e-9 >= SETTLING_TIME_CONSTANTS / (
         2.0 * math.pi * f.cutoff
     )
@@ -194,8 +178,8 @@ class StampedValues(Record):
     Examples
     --------
     >>> values = StampedValues(10, 1)
-    >>> values.add(1000, np.array([0.0]))
-    >>> values.add(2000, np.array([1.0]))
+    >>> add_values(values, 1000, np.array([0.0]))
+    >>> add_values(values, 2000, np.array([1.0]))
     >>> values.at(1250, limit=500), values.at(2300, limit=500)
     (array([0.25]), array([1.]))
     """
@@ -207,14 +191,6 @@ class StampedValues(Record):
 
     def __init__(self, most: int, n: int) -> None:
         self.stamps, self.values = np.zeros(most, dtype=np.int64), np.zeros(most * n)
-
-    def clear(self) -> None:
-        """Discard all arrays."""
-        self.count = 0
-
-    def add(self, stamp: int, values: Array) -> None:
-        """Store values; earlier ones are discarded if the stamp [ns] does not increase."""
-        add_values(self, stamp, values)
 
     def at(self, stamp: int, limit: int) -> Array:
         """Return the values at a stamp [ns].
@@ -248,7 +224,7 @@ class StampedValues(Record):
 
 @typed
 def add_values(s: StampedValues, stamp: int, values: Floats) -> None:
-    """See `StampedValues.add`."""
+    """Store values; earlier ones are discarded if the stamp [ns] does not increase."""
     most = len(s.stamps)
     n = len(s.values) // most
     if s.count > 0 and stamp <= s.stamps[(s.first + s.count - 1) % most]:
