@@ -209,6 +209,15 @@ def joint_state_mapper(robot: Robot, **settings: Any) -> JointStateMapper:
     )
 
 
+def is_same_robot(before: JointStateMapper, after: JointStateMapper) -> bool:
+    """Whether states of one mapper mean what those of the other do, for one description."""
+    motors = [each.completion for each in (before, after)]
+    if not any(isinstance(each, CoupledMotors) for each in motors):
+        return True
+    C = [each.C if isinstance(each, CoupledMotors) else None for each in motors]
+    return np.array_equal(*C)
+
+
 def leaf_links(robot: Robot, most: int = 8) -> list[str]:
     """Return the moving leaf links without gripper fingers, the deepest first.
 

@@ -229,6 +229,30 @@ def test_a_residual_map_needs_no_python(pair):
     assert len([name for name, _ in both.published if name.endswith('_confidence')]) > 1000
 
 
+def test_a_filtered_reduced_wrench_needs_no_python(pair):
+    """Nor dead bands, whatever interrupts the filter."""
+    both, random = pair(model_state=['']), np.random.default_rng(6)
+    topics = '/reduced_wrench/panda_hand_tcp', '/reduced_wrench/panda_link5'
+    both.set(1, frames=['panda_hand_tcp', 'panda_link5'], singularity_threshold=0.05)
+    middle = np.array([0.3, -0.5, 0.2, -2.0, 0.4, 1.6, 0.7, 0.02])
+    for values in (
+        {'wrench_cutoff': 20.0},
+        {'force_dead_band': 5.0},
+        {'wrench_cutoff': 0.0, 'moment_dead_band': 1.0},
+        {'wrench_cutoff': 90.0},
+    ):
+        both.set(1, **values)
+        both.listen(topics)
+        for k in range(STATES // 4):
+            both.wait(float(random.choice([0.001, 0.002, 0.004])))
+            q = middle * (k % 50 > 5)  # stretched out: fewer directions
+            both.send(q=q + 1e-3 * k, v=np.full(8, 0.1), tau=random.uniform(-20.0, 20.0, 8))
+        assert both.loop.outcomes[-245:] == ['done'] * 245
+        both.wait(3.0)
+    for topic in topics:
+        assert len([name for name, _ in both.published if name.endswith(topic)]) > 500
+
+
 class WithSensor(Outputs):
     """All groups, and the wrist sensor."""
 

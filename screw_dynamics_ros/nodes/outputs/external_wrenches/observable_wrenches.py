@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
 import numpy as np
 
 from screw_dynamics_ros.core.compile.typed.library import calls
@@ -18,15 +15,16 @@ from screw_dynamics_ros.core.measurement.estimation.wrench_observability import 
 )
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.hosting.output_group import loop_of
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.topics.channel_record import VALID
 
 from . import observable_step as o
 from .contacts import Contact
-from .output_filters import wrench_outside_bands
 from .torque_covariance import TorqueCovariance
 
 VALIDITY_LABELS = (
@@ -75,16 +73,15 @@ class ObservableWrench(o.ObservableState):
         freedoms: int,
     ) -> None:
         self._model, self._mapper, self._contact, self._torques = model, mapper, contact, torques
-        self._covariance, self._parameters, self._bands = covariance, parameters, bands
-        self.freedoms = freedoms
+        self._covariance, self._parameters, self.bands = covariance, parameters, bands
+        self.freedoms, self.reduced = freedoms, ReducedWrench()
         motors = actuated(model.robot).joint_names
         self.places = np.array([model.joints.index(name) for name in motors], dtype=np.int64)
         n = len(motors)
         self.decomposition = self._seen = WrenchObservability(n)
         self.variances, self.selected, self.covariance = np.zeros(n), np.zeros(n), np.zeros(n * n)
         self._constant_since: int | None = None  # changes of the observer, None: not known
-        self._reduced = ReducedWrench()
-        self._set_validity = set_validity()
+        self._set_validity, self._fill_reduced = calls(o.set_validity, o.fill_reduced)
         self.use_parameters()
 
     def write_into(self, validity: Array, reduced: Array, covariance: Array) -> None:
@@ -98,6 +95,7 @@ class ObservableWrench(o.ObservableState):
         seen.threshold, seen.damping = value['singularity_threshold'], value['damping']
         seen.characteristic_length = value['characteristic_length']
         self.variances[:] = self._covariance.of_model[self.places]
+        self.reduced.filter.set_cutoff(value['wrench_cutoff'])
         self.decomposed, self._constant_since = NO_STATE, None
 
     def refresh(self) -> None:
@@ -105,7 +103,6 @@ class ObservableWrench(o.ObservableState):
         results = self._model.results
         self.jacobian = results[self._contact.jacobian]
         self.torques = results[self._torques]
-        self.has_plain_wrench = not self._parameters['wrench_cutoff'] and not self._has_bands
         self.has_constant_covariance = self._covariance.is_constant
         if not self.has_constant_covariance:
             self._constant_since = None
@@ -126,10 +123,6 @@ class ObservableWrench(o.ObservableState):
         """Whether the rank is lower than in regular configurations."""
         return self.seen.rank < self.freedoms
 
-    @property
-    def _has_bands(self) -> bool:
-        return bool(self._bands[1:].any())
-
     def fill_validity(self, numbers: Array) -> bool:
         """Write the numbers of `VALIDITY_LABELS`; return whether they may be published."""
         _ = self.seen
@@ -138,21 +131,8 @@ class ObservableWrench(o.ObservableState):
 
     def fill_reduced(self, numbers: Array) -> bool:
         """Write force and moment; return whether they may be published."""
-        mapper, reduced = self._mapper, self._reduced
-        reduced.filter.set_cutoff(self._parameters['wrench_cutoff'])
-        reduced.filter.lengths.longest = mapper.policies.timeout * 1e-9
-        wrench = reduced.take(
-            self.seen,
-            self._model.results[self._torques][self.places],
-            mapper.accepted,
-            mapper.stamp,
-            mapper.restarted,
-        )
-        if wrench is None:
-            return False
-        wrench = swap_linear_angular(wrench)
-        numbers[:] = wrench_outside_bands(wrench, self._bands) if self._has_bands else wrench
-        return True
+        self.refresh()
+        return bool(self._fill_reduced(self, loop_of(self._mapper)) == VALID)
 
     def fill_covariance(self, numbers: Array) -> bool:
         """Write the covariance (36,) of force and moment, row by row; always valid."""
@@ -163,9 +143,3 @@ class ObservableWrench(o.ObservableState):
     def _of_torques(self) -> Array:
         """Return the covariance (n, n) of the torques of the joints of the Jacobian."""
         return self._covariance.now()[np.ix_(self.places, self.places)]
-
-
-@cache
-def set_validity() -> Any:
-    """Return `observable_step.set_validity`, compiled if possible."""
-    return calls(o.set_validity)[0]
