@@ -37,7 +37,7 @@ from screw_dynamics_ros.ros.status import Status
 
 from ..model.link_inertias import LinkInertias
 from ..model.payloads import Payloads
-from ..model.running_model import RunningModel
+from ..model.running_model import RunningModel, is_same_robot
 from ..parameters import base_parameters, gravity_parameters, model_state_parameters
 from ..parameters.drive_parameters import DriveParameters
 from ..services import requests
@@ -347,7 +347,7 @@ class ModelHost:
             return
         model, mapper = built.model, built.mapper
         is_new = before is None or before.text != model.text
-        if not is_new and self.mapper is not None:
+        if not is_new and self.mapper is not None and is_same_robot(self.mapper, mapper):
             mapper = self.mapper
         try:  # parameters may have changed since it was built
             self._model_parameters.calibrate(mapper)

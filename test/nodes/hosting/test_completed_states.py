@@ -87,6 +87,29 @@ def test_coupled_motors_need_no_python(pair):
     np.testing.assert_allclose(both.loop.host.mapper.tau, [2.5, -1.0], rtol=1e-15)
 
 
+def test_a_new_coupling_of_motors_is_that_of_the_next_states(pair):
+    """So are efforts of a robot whose motors are no longer coupled."""
+    both = pair(description=PLANAR, model_state=[''], drive_joints=['joint2'])
+    both.listen(TOPICS)
+    for ratio in (0.5, 0.25, 0.0):
+        joints = ['joint1'] if ratio else ['']
+        both.set(
+            **{
+                f'drives.joint2.{name}': value
+                for name, value in (
+                    ('coupled_joints', joints),
+                    ('coupling_ratios', [ratio] if ratio else []),
+                )
+            }
+        )
+        both.listen(TOPICS)
+        for _ in range(8):
+            both.wait(0.001)
+            both.send(q=[0.1, 0.2], v=[0.0, 0.0], tau=[3.0, -1.0])
+        assert both.loop.outcomes[-1] == 'done'
+        np.testing.assert_allclose(both.loop.host.mapper.tau, [3.0 - ratio, -1.0], rtol=1e-15)
+
+
 @pytest.mark.parametrize('roles', ['actuated: [a]', 'actuated: [a]\nsensed: [a, c]'])
 def test_four_bars_need_no_python(pair, files, roles):
     """The state is that of the core, also with more sensors than freedoms."""

@@ -63,13 +63,26 @@ class WrenchObservability(d.Decomposition):
         self.joints, self.moving = joints, np.zeros(joints, dtype=np.int64)
         self.singular_values, self.u = np.zeros(6), np.zeros(36)
         self.v, self.G, self.row = np.zeros(6 * joints), np.zeros(6 * joints), np.zeros(joints)
+        (
+            self._decompose,
+            self._estimate_wrench,
+            self._propagate_covariance,
+            self._set_axis_shares,
+            self._condition_number,
+        ) = calls(
+            d.decompose,
+            d.estimate_wrench,
+            d.propagate_covariance,
+            d.set_axis_shares,
+            d.condition_number,
+        )
 
     def decompose(self, jacobian: Array) -> None:
         """Decompose a Jacobian (6, n).
 
         If an element is not finite, the singular values are NaN and the rank is 0.
         """
-        calls(d.decompose)[0](self, vector(jacobian))
+        self._decompose(self, vector(jacobian))
 
     @property
     def directions(self) -> Array:
@@ -94,20 +107,20 @@ class WrenchObservability(d.Decomposition):
     @property
     def condition(self) -> float:
         """Largest singular value over the smallest of the six, infinite if that is zero."""
-        number: float = calls(d.condition_number)[0](self)
+        number: float = self._condition_number(self)
         return number
 
     @property
     def axis_shares(self) -> Array:
         """Observable share of each axis, 0 to 1, (6,), moments first."""
         shares = np.empty(6)
-        calls(d.set_axis_shares)[0](self, d.MOMENTS_FIRST, shares)
+        self._set_axis_shares(self, d.MOMENTS_FIRST, shares)
         return shares
 
     def wrench(self, torques: Array) -> Array:
         """Return the reduced wrench (6,), moment first, for external torques (n,)."""
         w = np.empty(6)
-        calls(d.estimate_wrench)[0](self, d.MOMENTS_FIRST, vector(torques), w)
+        self._estimate_wrench(self, d.MOMENTS_FIRST, vector(torques), w)
         return w
 
     def covariance(self, torque_covariance: Array) -> Array:
@@ -116,7 +129,7 @@ class WrenchObservability(d.Decomposition):
         It is that of the observable part, and zero along unobservable directions.
         """
         C = np.empty(36)
-        calls(d.propagate_covariance)[0](self, d.MOMENTS_FIRST, vector(torque_covariance), C)
+        self._propagate_covariance(self, d.MOMENTS_FIRST, vector(torque_covariance), C)
         return C.reshape(6, 6)
 
 
