@@ -23,19 +23,17 @@ ARM = urdf_path('panda').read_text()
 class Pair:
     """Two nodes with the same parameters and messages: one with the loop, one without."""
 
-    def __init__(self, monkeypatch, **parameters):
+    def __init__(self, monkeypatch, description=ARM, part=Outputs, **parameters):
         monkeypatch.setattr(DrawingProcess, 'offer', lambda *_: None)
         parameters = {'model_state': ['all'], 'backend': 'native', **parameters}
-        self.nodes = [
-            kind(monkeypatch, Outputs, 'all', **parameters) for kind in (LoopBench, Bench)
-        ]
+        self.nodes = [kind(monkeypatch, part, 'all', **parameters) for kind in (LoopBench, Bench)]
         self.loop, self.plain = self.nodes
         self.plain.receive = self.plain.host.states.receive
         self.number, self.stamp, self.published = 0, 0, Counter()
         for node in self.nodes:
             node.host.states.look_for_drivers = lambda: None
             node.host.states.has_one_driver = True
-        self.describe(ARM)
+        self.describe(description)
 
     def close(self):
         for node in self.nodes:
@@ -47,7 +45,7 @@ class Pair:
         for node in self.nodes:
             node.host.source.receive(String(data=text))
             self.finish(node)
-        self.joints = list(self.plain.host.mapper.joints)
+        self.joints = list(self.plain.host.mapper.measured_joints)
         self.compare()
 
     @staticmethod

@@ -1,13 +1,15 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kernels as functions of a table of addresses, for compiled code with any number of arrays."""
+"""Kernels as functions of addresses, for typed functions and for tables of any number of arrays."""
 
 from __future__ import annotations
 
+from ..types import Array
 from .cpython.writer import EntryWriter
 from .kernels import Kernel, NativeKernel
 from .llvm import native
+from .typed.library import PythonCode
 from .typed.records import Opaque
 
 
@@ -31,6 +33,26 @@ class TableCall(Opaque):
         lines = ['define void @call(i64 %addresses) {', 'entry:', *w.lines, '  ret void', '}']
         self._library = native.Library(native.joined([native.emitted('\n'.join(lines), opt=0)]))
         self.address = self._library.address('call')
+
+
+class KernelCode(Opaque):
+    """Machine code of a kernel for one sample: a function of the addresses of its arrays."""
+
+    def __init__(self, kernel: NativeKernel) -> None:
+        self._kernel, self.address = kernel, kernel.sample_program.address
+
+
+def kernel_code(kernel: Kernel) -> Opaque:
+    """Return a kernel for typed functions, which call it with its inputs, then its outputs."""
+    if isinstance(kernel, NativeKernel):
+        return KernelCode(kernel)
+    count = len(kernel.specification.inputs)
+
+    def run(*arrays: Array) -> None:
+        for target, output in zip(arrays[count:], kernel.single(arrays[:count])):
+            target[:] = output.ravel()
+
+    return PythonCode(run)
 
 
 def table_call(kernel: Kernel) -> TableCall | None:

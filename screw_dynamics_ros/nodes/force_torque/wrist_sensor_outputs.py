@@ -42,9 +42,10 @@ from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 from ..hosting import statuses
 from ..hosting.host import ModelHost
-from ..hosting.output_group import Adopted, Plan, Stage, python_step
+from ..hosting.output_group import Adopted, Plan, Stage, StateStep
 from ..model.scalar_joints import coordinates, scalar_joints
 from ..parameters import frame_parameters
+from . import motion_step as step
 from .parameters import TABLE, bias_of, tool_of
 from .sensor_messages import INPUT, SensorMessages, check_one_sensor
 from .tool_poses import ToolPoses
@@ -101,7 +102,7 @@ class WristSensor:
         self._sensor = SensorMessages()
         self._adopted: Adopted[SensorPlan] | None = None
         self._channels: list[Channel] = []
-        self._motions = StampedValues(STATE_HISTORY)
+        self.record = step.SensorMotion()
         self._refused: dict[str, Refusal] = {}  # by kind
         self._frame = self._parameters['sensor_frame']
         self._poses = ToolPoses(node, host, self._parameters, self._sensor)
@@ -149,8 +150,8 @@ class WristSensor:
         return [
             Stage(observe=self._poses.rest.observe),
             Stage(
-                prepare=python_step('accelerations', self._advance),
-                consume=python_step('the motion of the sensor', self._keep_motion),
+                prepare=StateStep(step.advance, lambda: self.record),
+                consume=StateStep(step.keep, lambda: self.record),
                 is_needed=lambda: (
                     self._adopted is not None and self._adopted.plan.motion is not None
                 ),
@@ -161,7 +162,9 @@ class WristSensor:
         """Adopt a new model; return the topics."""
         self._adopted = adopted
         model, mapper, plan = adopted.model, adopted.mapper, adopted.plan
-        self._motions.clear()
+        self.record.acceleration = plan.acceleration
+        motion = np.zeros(0) if plan.motion is None else model.results.get(plan.motion, np.zeros(0))
+        self.record.motion, self.record.history = motion, StampedValues(STATE_HISTORY, motion.size)
         self._poses.bind(model, mapper, plan.frame, plan.motion)
         self._channels = []
         if plan.motion is not None and model.results:
@@ -177,30 +180,6 @@ class WristSensor:
         template = templates.wrench(frame_id)
         # Published for messages of the sensor, not for joint states.
         self._channels.append(Channel(publisher, template, velocity=True, gates=(NO_OUTPUT,)))
-
-    # --- joint states ---------------------------------------------------------------------------
-
-    def _advance(self) -> None:
-        """Update the filtered accelerations before a state is evaluated."""
-        adopted = self._adopted
-        if adopted is None or adopted.plan.motion is None:
-            return
-        mapper, filtered = adopted.mapper, adopted.plan.acceleration
-        if mapper.has_velocity:
-            filtered.advance(self._host.states.clock.elapsed, mapper.v)
-        else:
-            filtered.restart()
-
-    def _keep_motion(self) -> None:
-        """Store the motion of the sensor in a state."""
-        adopted = self._adopted
-        if adopted is None or adopted.plan.motion is None:
-            return
-        plan, results, mapper = adopted.plan, adopted.model.results, adopted.mapper
-        if mapper.restarted:
-            self._motions.clear()
-        if mapper.has_velocity and plan.acceleration.is_settled:
-            self._motions.add(mapper.stamp, results[adopted.plan.motion].copy())
 
     # --- sensor messages ------------------------------------------------------------------------
 
@@ -230,13 +209,13 @@ class WristSensor:
 
     def _motion_at(self, stamp: int) -> Array:
         """Return the motion at a time [ns]; raises `ArgumentError` if it is unknown."""
-        if not len(self._motions):
+        if not self.record.history.count:
             raise ArgumentError(
                 'the motion is unknown: no joint states with velocities so far, or the filter of '
                 'accelerations has not settled since the last pause'
             )
         try:
-            return self._motions.at(stamp, round(self._parameters['match_limit'] * 1e9))
+            return self.record.history.at(stamp, round(self._parameters['match_limit'] * 1e9))
         except ArgumentError as error:
             raise ArgumentError(f'no joint state matches its stamp: {error}') from None
 

@@ -39,7 +39,7 @@ from screw_dynamics_ros.ros.status import Status
 from ..model.inertial_input import InertialInput, load_in_loop
 from ..model.link_inertias import LinkInertias
 from ..model.payloads import Payloads
-from ..model.running_model import PlacesOfJoints, RunningModel, place_joints
+from ..model.running_model import PlacesOfJoints, RunningModel, is_same_robot, place_joints
 from ..parameters import base_parameters, gravity_parameters, model_state_parameters
 from ..parameters.drive_parameters import DriveParameters
 from ..services import requests
@@ -334,7 +334,7 @@ class ModelHost:
             return
         model, mapper = built.model, built.mapper
         is_new = before is None or before.text != model.text
-        if not is_new and self.mapper is not None:
+        if not is_new and self.mapper is not None and is_same_robot(self.mapper, mapper):
             mapper = self.mapper
         try:  # parameters may have changed since it was built
             self._model_parameters.calibrate(mapper)

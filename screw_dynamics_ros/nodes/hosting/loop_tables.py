@@ -157,9 +157,12 @@ class LoopTables:
             return
         states = history.states.reshape(HISTORY_SIZE, 3, -1)
         rows = np.arange(history.read, history.written) % HISTORY_SIZE
-        mapper.reported.add(history.stamps[rows], states[rows])
+        reported = states if mapper.completion is None else history.measured
+        reported = reported.reshape(HISTORY_SIZE, 3, -1)
+        mapper.reported.add(history.stamps[rows], reported[rows])
         for row in rows.tolist():
             history.read += 1
+            mapper.note_whole(float(history.arrivals[row]))
             yield ObservedState(
                 mapper,
                 states[row],
@@ -173,12 +176,14 @@ class LoopTables:
     def _use_mapper(self, mapper: JointStateMapper) -> None:
         """Adopt the state of another robot."""
         self._mapper, self._layout = mapper, ()
-        loop, history, n = self.loop, self.loop.history, len(mapper.joints)
-        loop.mapper, loop.state, loop.joints = mapper, mapper.state, n
+        loop, history = self.loop, self.loop.history
+        loop.mapper, loop.state, loop.joints = mapper, mapper.state, len(mapper.measured_joints)
+        loop.completion, loop.measured = mapper.completion, mapper.whole_values
         loop.clock = self.functions.clock(self._node.get_clock(), mapper.clock)
         history.stamps = np.zeros(HISTORY_SIZE, dtype=np.int64)
         history.arrivals = np.zeros(HISTORY_SIZE)
-        history.states = np.zeros(HISTORY_SIZE * 3 * n)
+        history.states = np.zeros(HISTORY_SIZE * mapper.state.size)
+        history.measured = np.zeros(HISTORY_SIZE * loop.measured.size)
         history.read = history.written = 0
 
     # --- the next states ------------------------------------------------------------------------
@@ -207,7 +212,7 @@ class LoopTables:
         loop.armed = (
             not is_verifying
             and layout is not None
-            and mapper.is_direct
+            and (mapper.completion is None or bool(mapper.completion.code.address))
             and not (pipeline.drivers and pipeline.followed is None)
             and self._use_layout(mapper, layout)
         )

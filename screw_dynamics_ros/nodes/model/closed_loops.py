@@ -15,16 +15,26 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
 from screw_dynamics_ros.core.description.checks import LOOP
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot, LoopClosures
 from screw_dynamics_ros.core.mechanisms.closures.closed_robot import SINGULARITY_TOLERANCE
-from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.mechanisms.closures.position_closure import (
+    MAX_ITERATIONS,
+    PositionClosure,
+    close_loops,
+    set_motion,
+)
+from screw_dynamics_ros.ros.joint_states.completion import COMPLETED, Completion
 
 from .scalar_joints import scalar_joints
 
 #: Largest gap [m, rad] of a closed loop; with redundant sensors the file sets the tolerance.
 GAP_TOLERANCE = 1e-9
+
+OPEN, FREE_OF_SENSORS, FREE_OF_MOTORS = range(1, 4)  # why a state cannot be completed
 
 
 class RobotWithLoops(Robot):
@@ -48,8 +58,8 @@ class RobotWithLoops(Robot):
         return make, (*of_tree, self.closed.loops)
 
 
-class LoopCompletion:
-    """Completes states of the joints with sensors; a `Completion` of the joint state mapper.
+class LoopCompletion(Completion):
+    """Completes states of the joints with sensors.
 
     The previous state is the initial guess; at the start and after a pause it is the assembly
     configuration.
@@ -57,41 +67,78 @@ class LoopCompletion:
     Parameters
     ----------
     robot : RobotWithLoops
+
+    Attributes
+    ----------
+    seed : (n,) array
+        The initial guess.
+    tolerance : float
+        Of the gap [m, rad].
+    sensors, motors : PositionClosure
+        From the joints with sensors, and with motors.
+    has_motor : (k,) array
+        1 for joints with sensors and motors, otherwise 0.
     """
+
+    seed: Floats
+    tolerance: float
+    sensors: PositionClosure
+    motors: PositionClosure
+    has_motor: Floats
 
     def __init__(self, robot: RobotWithLoops) -> None:
         closed = robot.closed
-        sensed = closed.sensed
-        self.joints = scalar_joints(robot)
-        self.has_efforts = set(closed.joint_names) <= set(sensed)
-        self._closed = closed
-        self._places = [self.joints.index(name) for name in sensed]
-        self._has_motor = np.array([name in closed.joint_names for name in sensed], dtype=float)
-        self._closure = closed.closure_from(sensed)
-        self._motors = closed.closure_from(closed.joint_names)
-        self._no_rates = np.zeros(closed.nv)
-        self._tolerance = closed.loops.tolerance if len(sensed) > closed.nv else GAP_TOLERANCE
-        self.restart()
+        sensed, k = closed.sensed, len(closed.sensed)
+        self.sensors, self.motors = map(closed.closure_from, (sensed, closed.joint_names))
+        code, has_efforts = self.sensors.code_of(complete_loops), {*closed.joint_names} <= {*sensed}
+        super().__init__(code, scalar_joints(robot), k, has_efforts)
+        self.sensors.v, self.motors.q = self.measured[k : 2 * k], self.sensors.q
+        self.has_motor = np.array([name in closed.joint_names for name in sensed], dtype=float)
+        self.tolerance = closed.loops.tolerance if k > closed.nv else GAP_TOLERANCE
+        self._assembly, self.seed = closed.assembly, closed.assembly.copy()
 
     def restart(self) -> None:
         """Use the assembly configuration as the next initial guess."""
-        self._seed = self._closed.assembly
+        self.seed[:] = self._assembly
 
-    def complete(self, measured: Array, state: Array) -> str:
-        """Write the state (3, n) of all joints; see `Completion`."""
-        q, v, tau = measured
-        closing = self._closure.close(q, self._seed, self._tolerance)
-        if not closing.success:
-            return closing.message
-        _, rates, _, independence = self._closure.motion(closing.q, v)
-        held = self._motors.motion(closing.q, self._no_rates)[-1]
-        for kind, value in (('sensors', independence), ('motors', held)):
-            if not value > SINGULARITY_TOLERANCE:
-                return (
-                    f'singular: the joints with {kind} do not determine the other joints '
-                    f'(independence {value:.3g})'
-                )
-        self._seed = closing.q
-        state[0], state[1], state[2] = closing.q, rates, 0.0
-        state[2, self._places] = self._has_motor * tau
-        return ''
+    def reason(self, result: int) -> str:
+        """Return why the last state is refused."""
+        if result == OPEN:
+            return self.sensors.failure(MAX_ITERATIONS)
+        kind = 'sensors' if result == FREE_OF_SENSORS else 'motors'
+        independence = getattr(self, kind).independence.min()
+        return (
+            f'singular: the joints with {kind} do not determine the other joints '
+            f'(independence {independence:.3g})'
+        )
+
+
+@typed
+def complete_loops(c: LoopCompletion) -> int:
+    """Set the state of all joints, see `Completion`."""
+    if not close_loops(c.sensors, c.measured, c.seed, c.tolerance, MAX_ITERATIONS):
+        return OPEN
+    if not is_determined(c.sensors):
+        return FREE_OF_SENSORS
+    if not is_determined(c.motors):
+        return FREE_OF_MOTORS
+    n = len(c.seed)
+    copy_bytes(c.seed, c.sensors.q, 8 * n)
+    copy_bytes(c.state, c.sensors.q, 8 * n)
+    copy_bytes(c.state[n:], c.sensors.rates, 8 * n)
+    for k in range(2 * n, 3 * n):
+        c.state[k] = 0.0
+    m = len(c.has_motor)
+    for k in range(m):
+        c.state[2 * n + c.sensors.given[k]] = c.has_motor[k] * c.measured[2 * m + k]
+    return COMPLETED
+
+
+@typed
+def is_determined(closure: PositionClosure) -> bool:
+    """Set the motion; return whether the given joints determine the others."""
+    set_motion(closure)
+    for k in range(len(closure.independence)):
+        if not closure.independence[k] > SINGULARITY_TOLERANCE:
+            return False
+    return True

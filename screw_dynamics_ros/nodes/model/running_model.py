@@ -244,6 +244,14 @@ def joint_state_mapper(robot: Robot, **settings: Any) -> JointStateMapper:
     )
 
 
+def is_same_robot(before: JointStateMapper, after: JointStateMapper) -> bool:
+    """Whether states of one mapper mean what those of the other do, for one description."""
+    motors, others = before.completion, after.completion
+    if isinstance(motors, CoupledMotors) and isinstance(others, CoupledMotors):
+        return np.array_equal(motors.C, others.C)
+    return type(motors) is type(others)
+
+
 def leaf_links(robot: Robot, most: int = 8) -> list[str]:
     """Return the moving leaf links without gripper fingers, the deepest first.
 

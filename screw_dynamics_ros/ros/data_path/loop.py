@@ -21,8 +21,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from screw_dynamics_ros.core.compile.typed.external import External, Signature
-from screw_dynamics_ros.core.compile.typed.functions import Bytes, typed
+from screw_dynamics_ros.core.compile.typed.functions import Bytes, Floats, typed
 from screw_dynamics_ros.core.compile.typed.memory import (
+    copy_bytes,
     read_f64,
     read_i32,
     read_i64,
@@ -32,6 +33,7 @@ from screw_dynamics_ros.core.compile.typed.memory import (
 from screw_dynamics_ros.core.state_clock import advance_clock
 from screw_dynamics_ros.core.units import NANOSECONDS
 
+from ..joint_states.completion import COMPLETED, completing
 from ..joint_states.policies import NEVER_STAMP
 from ..messages.cdr import STAMP_OFFSET, stamp_of_clock
 from ..process.rate_limit import use
@@ -253,7 +255,8 @@ def is_followed(loop: LoopRecord) -> bool:
 def is_regular(loop: LoopRecord, message: Bytes, stamp: int, age: int) -> bool:
     """Whether a message follows another one, with a stamp in time, finite numbers and no jumps.
 
-    `JointStateMapper.update` reads all other messages.
+    A completion then has the state of all joints. `JointStateMapper.update` reads all other
+    messages.
     """
     newest = loop.mapper.newest
     if loop.mapper.whole != newest or newest <= NEVER_STAMP:
@@ -268,14 +271,28 @@ def is_regular(loop: LoopRecord, message: Bytes, stamp: int, age: int) -> bool:
     if not math.isfinite(total):
         return False
     for k in range(loop.joints):
-        if abs(position(loop, message, k) - loop.state[k]) > math.pi:
+        if abs(position(loop, message, k) - loop.measured[k]) > math.pi:
             return False
-    if loop.scale is None and loop.offset is None:
+    if loop.scale is not None or loop.offset is not None:
+        total = 0.0
+        for k in range(loop.joints):
+            total += torque(loop, message, k)
+        if not math.isfinite(total):
+            return False
+    if loop.completion is None:
         return True
-    total = 0.0
-    for k in range(loop.joints):
-        total += torque(loop, message, k)
-    return math.isfinite(total)
+    read_values(loop, message, loop.completion.measured)
+    return completing(loop.completion.code, loop.completion) == COMPLETED
+
+
+@typed
+def read_values(loop: LoopRecord, message: Bytes, values: Floats) -> None:
+    """Set positions, velocities and torques (3 k,) of the joints that messages report."""
+    n = loop.joints
+    for k in range(n):
+        values[k] = position(loop, message, k)
+        values[n + k] = read_f64(message, loop.layout.places[n + k])
+        values[2 * n + k] = torque(loop, message, k)
 
 
 @typed
@@ -309,11 +326,11 @@ def count_arrival(loop: LoopRecord, now: int) -> float:
 @typed
 def accept(loop: LoopRecord, message: Bytes, stamp: int, age: int) -> None:
     """Set the state."""
-    n = loop.joints
-    for k in range(n):
-        loop.state[k] = position(loop, message, k)
-        loop.state[n + k] = read_f64(message, loop.layout.places[n + k])
-        loop.state[2 * n + k] = torque(loop, message, k)
+    if loop.completion is None:
+        read_values(loop, message, loop.state)
+    else:
+        copy_bytes(loop.measured, loop.completion.measured, 8 * len(loop.measured))
+        copy_bytes(loop.state, loop.completion.state, 8 * len(loop.state))
     loop.mapper.stamp = stamp
     loop.mapper.newest = stamp
     loop.mapper.whole = stamp
@@ -331,10 +348,11 @@ def remember(loop: LoopRecord, stamp: int) -> None:
     row = history.written % len(history.stamps)
     history.stamps[row] = stamp
     history.arrivals[row] = loop.arrival
-    size = 3 * loop.joints
-    kept = history.states[row * size :]
-    for k in range(size):
-        kept[k] = loop.state[k]
+    size = len(loop.state)
+    copy_bytes(history.states[row * size :], loop.state, 8 * size)
+    if loop.completion is not None:
+        size = len(loop.measured)
+        copy_bytes(history.measured[row * size :], loop.measured, 8 * size)
     history.written += 1
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rclpy.clock import Clock
 
 from screw_dynamics_ros.core.compile.typed.external import External, address_of
-from screw_dynamics_ros.core.compile.typed.library import TypedLibrary, compiled
+from screw_dynamics_ros.core.compile.typed.library import PythonCode, TypedLibrary, compiled
 from screw_dynamics_ros.core.compile.typed.records import Opaque
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 
@@ -103,19 +103,6 @@ class Rcl:
         return found
 
 
-class PythonObject(Opaque):
-    """An object of Python in records of functions that run as Python."""
-
-    address = 0
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __call__(self, *arguments: Any) -> Any:
-        """Call it."""
-        return self.value(*arguments)
-
-
 class PlainFunctions:
     """The functions of the loop as Python, with the interface of `Rcl`."""
 
@@ -125,17 +112,17 @@ class PlainFunctions:
     @staticmethod
     def code(function: Callable[..., int]) -> Opaque:
         """Return a `compiled_step` for records."""
-        return PythonObject(function)
+        return PythonCode(function)
 
     @staticmethod
     def clock(_: Clock, now: Callable[[], int]) -> Opaque:
         """Return the clock that the function reads [ns]."""
-        return PythonObject(now)
+        return PythonCode(now)
 
     @staticmethod
     def publisher(publisher: Any) -> Opaque:
         """Return the function that publishes serialized messages."""
-        return PythonObject(raw_publish(publisher))
+        return PythonCode(raw_publish(publisher))
 
     @staticmethod
     def buffer(message: NDArray[np.uint8]) -> MessageBuffer:

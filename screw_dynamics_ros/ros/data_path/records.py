@@ -11,6 +11,7 @@ from screw_dynamics_ros.core.compile.typed.functions import Bytes, Floats, Ints,
 from screw_dynamics_ros.core.compile.typed.records import WORD, Opaque, Record
 from screw_dynamics_ros.core.state_clock import StateClock
 
+from ..joint_states.completion import Completion
 from ..joint_states.stamped_messages import StampedMessages
 from ..topics.channel_record import ChannelRecord
 from ..topics.taken_message import STRUCT
@@ -181,6 +182,8 @@ class StateHistory(Record):
     stamps, arrivals : (N,) arrays
         [ns], [s].
     states : (3 n N,) array
+    measured : (3 k N,) array
+        Those of the joints that messages report, if these are not all.
     written, read : int
         Number of states so far, and of those that Python has read.
     """
@@ -188,6 +191,7 @@ class StateHistory(Record):
     stamps: Ints
     arrivals: Floats
     states: Floats
+    measured: Floats
     written: int
     read: int
 
@@ -218,9 +222,13 @@ class LoopRecord(Record):
         VELOCITY | EFFORT: what joint states have.
     layout : MessageLayout
     joints : int
-        n.
+        k, of those that messages report.
     state : (3 n,) array
-    scale, offset, turns : (n,) arrays or None
+    completion : Completion or None
+        Computes the state of all n joints from that of k.
+    measured : (3 k,) array
+        The values of the last message; `state` without a completion.
+    scale, offset, turns : (k,) arrays or None
         Calibration of the efforts; turns added to positions [rad].
     mapper : StampedMessages
     state_clock : StateClock
@@ -263,6 +271,8 @@ class LoopRecord(Record):
     layout: MessageLayout
     joints: int
     state: Floats
+    completion: Completion | None
+    measured: Floats
     scale: Floats | None
     offset: Floats | None
     turns: Floats | None

@@ -176,9 +176,14 @@ class JointStateMapper(StampedMessages):
         self._effort.calibrate(scale, offset)
 
     @property
-    def is_direct(self) -> bool:
-        """Whether states consist of the numbers of a message, apart from `calibration`."""
-        return self._completion is None and not self._effort.fault
+    def completion(self) -> Completion | None:
+        """What computes the state of further joints."""
+        return self._completion
+
+    @property
+    def whole_values(self) -> Array:
+        """The values of the last complete message, (3, k), if `whole` is its stamp."""
+        return self._whole_values
 
     @property
     def turns(self) -> Array | None:
@@ -187,8 +192,16 @@ class JointStateMapper(StampedMessages):
 
     @property
     def calibration(self) -> tuple[Array | None, Array | None]:
-        """Scale and offset of the efforts, see `calibrate`."""
+        """Scale and offset of the efforts, see `calibrate`; 0 if they are not used."""
+        if self._effort.fault:
+            return (nothing := np.zeros(len(self.measured_joints))), nothing
         return self._effort.scale, self._effort.offset
+
+    def note_whole(self, arrival: float) -> None:
+        """Record the faults of a complete message that the compiled loop has taken."""
+        self._arrival = arrival
+        if self._effort.fault:
+            self._effort.note_fault()
 
     def reset(self) -> None:
         """Discard all values: the next state consists of future messages with newer stamps.

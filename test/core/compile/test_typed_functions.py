@@ -415,13 +415,30 @@ def test_only_given_functions_have_addresses():
         library.address(by_name)
 
 
+def test_code_of_a_function_with_and_without_llvmlite(monkeypatch):
+    """Typed functions call it by a signature: at its address, or in Python."""
+
+    def missing(_):
+        raise BackendError('llvmlite is missing')
+
+    signature = Signature(('double', 'double', 'address'), 'double')
+    codes, results = [typed_library.code_of(mathematics)], np.zeros((2, 8))
+    monkeypatch.setattr(typed_library, 'compiled', missing)
+    codes.append(typed_library.code_of.__wrapped__(mathematics))
+    assert codes[0].address
+    assert not codes[1].address
+    returned = [signature(code, 0.3, 0.7, out) for code, out in zip(codes, results)]
+    assert returned == [math.sqrt(0.3)] * 2
+    assert results[0].tobytes() == results[1].tobytes()
+
+
 def test_calls_take_arrays_with_and_without_llvmlite(monkeypatch):
     def missing(_):
         raise BackendError('llvmlite is missing')
 
     functions = [typed_library.calls(float_arithmetic)[0]]
     monkeypatch.setattr(typed_library, 'compiled', missing)
-    functions += typed_library.calls(float_arithmetic)
+    functions += typed_library.calls.__wrapped__(float_arithmetic)  # the first ones are kept
     assert functions[1] is float_arithmetic is not functions[0]
     results = np.zeros((2, 9))
     for function, out in zip(functions, results):

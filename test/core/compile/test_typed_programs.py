@@ -116,6 +116,8 @@ FLOAT = [
     ('i', 'floats[{0} & 7]', ''),
     ('f', '(2 * {0})', ''),
     ('f', 'math.exp({0})', 'exponential({0})'),
+    ('f', 'math.cos(min(max({0}, -1e9), 1e9))', ''),
+    ('f', 'math.sin(min(max({0}, -1e9), 1e9))', ''),
     ('f', 'math.sqrt(abs({0}))', ''),
     ('ffi', 'math.copysign({0}, {1} if not math.isnan({1}) else float({2}))', ''),
     ('bff', '({1} if {0} else {2})', ''),

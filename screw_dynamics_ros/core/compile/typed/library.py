@@ -9,7 +9,7 @@ import ast
 import ctypes
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -137,6 +137,19 @@ class Code(Opaque):
         self.address, self._library = address, library
 
 
+class PythonCode(Opaque):
+    """A typed function that is not compiled: typed functions call it in Python."""
+
+    address = 0
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the function."""
+        return self._function(*arguments)
+
+
 class AddressArgument:
     """Type of ctypes for arguments of functions: an array, a record, or the address of one."""
 
@@ -182,6 +195,7 @@ def compiled(
     return TypedLibrary(module, machine_code(module.text), addresses)
 
 
+@cache
 def calls(*functions: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
     """Return typed functions that take arrays: compiled ones, or without llvmlite the same."""
     try:
@@ -189,6 +203,15 @@ def calls(*functions: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
     except BackendError:
         return functions
     return tuple(partial(call, library.callable(each), each) for each in functions)
+
+
+@cache
+def code_of(function: Callable[..., Any]) -> Opaque:
+    """Return a typed function for records: compiled, or without llvmlite the same in Python."""
+    try:
+        return compiled([function]).code(function)
+    except BackendError:
+        return PythonCode(function)
 
 
 def call(code: Callable[..., Any], function: Callable[..., Any], *arguments: Any) -> Any:

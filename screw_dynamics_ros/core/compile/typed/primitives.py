@@ -148,6 +148,8 @@ PRIMITIVES: dict[Any, Primitive] = {
     bool: Primitive(_bool),
     round: Primitive(partial(_rounded, _real('rint')), _REAL),
     math.floor: Primitive(partial(_rounded, _real('floor')), _REAL),
+    math.cos: Primitive(partial(_c_function, _real('cos')), _REAL),
+    math.sin: Primitive(partial(_c_function, _real('sin')), _REAL),
     math.exp: Primitive(partial(_c_function, _real('exp')), _REAL),
     math.expm1: Primitive(partial(_c_function, _real('expm1')), _REAL),
     math.sin: Primitive(partial(_c_function, _real('sin')), _REAL),

@@ -13,9 +13,12 @@ array([0. , 1.5, 2. ])
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from screw_dynamics_ros.core.compile.program.tracing import clamp
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.types import Array
 
 MIN_SQUARED_LENGTH = 1e-300  # prevents division by zero
@@ -35,3 +38,11 @@ def dead_band_of_size(x: Array, width: float) -> Array:
     """
     length = np.sqrt(clamp(x @ x, MIN_SQUARED_LENGTH, np.inf))
     return x * (clamp(length - width, 0.0, np.inf) / length)
+
+
+@typed
+def shorten(x: Floats, width: float) -> None:
+    """Shorten the first three elements, a vector on numbers, as `dead_band_of_size` does."""
+    length = math.sqrt(max(x[0] * x[0] + x[1] * x[1] + x[2] * x[2], MIN_SQUARED_LENGTH))
+    for k in range(3):
+        x[k] = x[k] * (max(length - width, 0.0) / length)

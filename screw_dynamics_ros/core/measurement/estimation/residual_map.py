@@ -35,10 +35,13 @@ Source: Rasmussen and Williams, Gaussian Processes for Machine Learning (2006), 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 
 import numpy as np
 
+from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
+from screw_dynamics_ros.core.compile.typed.library import calls
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
@@ -48,8 +51,7 @@ MIN_POSES = 5  # poses
 CONSTANT_TOLERANCE = 1e-12  # relative variation below which a residual is constant
 
 
-@dataclass(frozen=True, eq=False)
-class ResidualMap:
+class ResidualMap(Record):
     """The residuals of n joints by m recorded poses.
 
     Attributes
@@ -60,38 +62,85 @@ class ResidualMap:
         l and lambda.
     deviations : (n,) array
         s_j [N m, N].
+    turning : (n,) array of int
+        1 for revolute joints, 0 for prismatic ones.
+    scales : (n,) array
+        Half of the recorded ranges of prismatic joints [m].
+    centers : (2 m n,) array
+        x of (2) of the recorded poses, row by row.
+    weights, inverse : (m n,) and (m m,) arrays
+        (K + lambda)^-1 y and (K + lambda)^-1.
+    x, kernel : (2 n,) and (m,) arrays
+        x and k of (2) at the last positions.
     """
 
-    plain: Array
+    plain: Floats
     length: float
     noise: float
-    deviations: Array
-    _turning: Array  # (n,) bool
-    _scales: Array  # of prismatic joints
-    _centers: Array  # (m, d): x of (2)
-    _weights: Array  # (m, n): (K + lambda)^-1 y
-    _inverse: Array  # (m, m): (K + lambda)^-1
+    deviations: Floats
+    turning: Ints
+    scales: Floats
+    centers: Floats
+    weights: Floats
+    inverse: Floats
+    x: Floats
+    kernel: Floats
 
     def residual(self, q: Array) -> Array:
         """Return the estimate for joint positions (n,): m_j + f_j(q), (n,) [N m, N]."""
-        result: Array = self.plain + self._kernel(q) @ self._weights
+        result = np.zeros(len(self.plain))
+        calls(add_residual)[0](self, q, result)
         return result
 
     def confidence(self, q: Array) -> float:
         """Return c(q) of (4), 0 to 1."""
-        k = self._kernel(q)
-        return min(max(float(k @ self._inverse @ k), 0.0), 1.0)
+        return float(calls(confidence)[0](self, q))
 
     def deviation(self, q: Array) -> Array:
         """Return the standard deviations of f_j(q), (n,) [N m, N]."""
         result: Array = self.deviations * np.sqrt(1.0 - self.confidence(q))
         return result
 
-    def _kernel(self, q: Array) -> Array:
-        """Return k of (2) with all recorded poses, (m,)."""
-        difference = self._centers - embedded(q[None], self._turning, self._scales)
-        k: Array = np.exp(-0.5 / self.length**2 * np.einsum('ij,ij->i', difference, difference))
-        return k
+
+@typed
+def add_residual(m: ResidualMap, q: Floats, total: Floats) -> None:
+    """Add the estimate for joint positions (n,) to a vector (n,)."""
+    set_kernel(m, q)
+    n = len(m.plain)
+    for j in range(n):
+        total[j] += m.plain[j]
+    for i in range(len(m.kernel)):
+        for j in range(n):
+            total[j] += m.kernel[i] * m.weights[n * i + j]
+
+
+@typed
+def confidence(m: ResidualMap, q: Floats) -> float:
+    """Return c(q) of (4), 0 to 1; the inverse is symmetric."""
+    set_kernel(m, q)
+    count = len(m.kernel)
+    total = 0.0
+    for i in range(count):
+        row = 0.5 * m.inverse[count * i + i] * m.kernel[i]
+        for j in range(i):
+            row += m.inverse[count * i + j] * m.kernel[j]
+        total += 2.0 * m.kernel[i] * row
+    return min(max(total, 0.0), 1.0)
+
+
+@typed
+def set_kernel(m: ResidualMap, q: Floats) -> None:
+    """Set k of (2) with all recorded poses."""
+    n = len(m.plain)
+    for j in range(n):
+        m.x[2 * j] = math.cos(q[j]) if m.turning[j] != 0 else q[j] / m.scales[j]
+        m.x[2 * j + 1] = math.sin(q[j]) if m.turning[j] != 0 else 0.0
+    for i in range(len(m.kernel)):
+        square = 0.0
+        for j in range(2 * n):
+            difference = m.centers[2 * n * i + j] - m.x[j]
+            square += difference * difference
+        m.kernel[i] = math.exp(-0.5 * square / (m.length * m.length))
 
 
 def fitted(q: Array, residuals: Array, turning: Array) -> ResidualMap:
@@ -137,23 +186,22 @@ def fitted(q: Array, residuals: Array, turning: Array) -> ResidualMap:
     )
     _, length, noise, inverse = best
     variances = np.einsum('ij,ik,kj->j', y, inverse, y) / len(y)
-    return ResidualMap(
-        plain,
-        length,
-        noise,
-        np.sqrt(np.where(varies, variances, 0.0)),
-        np.asarray(turning),
-        scales,
-        centers,
-        inverse @ np.where(varies, y, 0.0),
-        inverse,
-    )
+    found = ResidualMap()
+    found.plain, found.length, found.noise = plain, length, noise
+    found.deviations = np.sqrt(np.where(varies, variances, 0.0))
+    found.turning, found.scales = np.asarray(turning).astype(np.int64), scales
+    found.centers, found.weights = centers, inverse @ np.where(varies, y, 0.0)
+    found.inverse = inverse
+    found.x, found.kernel = np.zeros(centers.shape[1]), np.zeros(len(centers))
+    return found
 
 
 def embedded(q: Array, turning: Array, scales: Array) -> Array:
-    """Return x of (2) for positions (m, n): (m, d)."""
-    turned, slid = q[:, turning], q[:, ~turning] / scales[~turning]
-    return np.hstack([np.cos(turned), np.sin(turned), slid])
+    """Return x of (2) for positions (m, n): (m, 2 n), with (q_i, 0) for prismatic joints."""
+    x = np.zeros((*q.shape, 2))
+    x[..., 0] = np.where(turning, np.cos(q), q / scales)
+    x[..., 1] = np.where(turning, np.sin(q), 0.0)
+    return x.reshape(len(q), -1)
 
 
 def likelihoods(x: Array, y: Array, length: float) -> list[tuple[float, float, float, Array]]:

@@ -34,31 +34,18 @@ Golub and Van Loan, Matrix Computations, 4th edition, 5.5. `wrench_decomposition
 
 from __future__ import annotations
 
-from functools import cache
-from types import SimpleNamespace
+import math
 
 import numpy as np
 
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.library import calls
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.types import Array
 
 from . import wrench_decomposition as d
 from .contact_wrench import lengths
-from .low_pass import LowPassSteps, low_pass_step
-
-
-@cache
-def functions() -> SimpleNamespace:
-    """Return the functions of `wrench_decomposition`, compiled if possible."""
-    all_of_them = (
-        d.decompose,
-        d.estimate_wrench,
-        d.propagate_covariance,
-        d.set_axis_shares,
-        d.condition_number,
-    )
-    names = [each.__name__ for each in all_of_them]
-    return SimpleNamespace(**dict(zip(names, calls(*all_of_them))))
+from .low_pass import LowPassSteps, advance_low_pass
 
 
 class WrenchObservability(d.Decomposition):
@@ -76,14 +63,26 @@ class WrenchObservability(d.Decomposition):
         self.joints, self.moving = joints, np.zeros(joints, dtype=np.int64)
         self.singular_values, self.u = np.zeros(6), np.zeros(36)
         self.v, self.G, self.row = np.zeros(6 * joints), np.zeros(6 * joints), np.zeros(joints)
-        self._compute = functions()
+        (
+            self._decompose,
+            self._estimate_wrench,
+            self._propagate_covariance,
+            self._set_axis_shares,
+            self._condition_number,
+        ) = calls(
+            d.decompose,
+            d.estimate_wrench,
+            d.propagate_covariance,
+            d.set_axis_shares,
+            d.condition_number,
+        )
 
     def decompose(self, jacobian: Array) -> None:
         """Decompose a Jacobian (6, n).
 
         If an element is not finite, the singular values are NaN and the rank is 0.
         """
-        self._compute.decompose(self, vector(jacobian))
+        self._decompose(self, vector(jacobian))
 
     @property
     def directions(self) -> Array:
@@ -108,20 +107,20 @@ class WrenchObservability(d.Decomposition):
     @property
     def condition(self) -> float:
         """Largest singular value over the smallest of the six, infinite if that is zero."""
-        number: float = self._compute.condition_number(self)
+        number: float = self._condition_number(self)
         return number
 
     @property
     def axis_shares(self) -> Array:
         """Observable share of each axis, 0 to 1, (6,), moments first."""
         shares = np.empty(6)
-        self._compute.set_axis_shares(self, d.MOMENTS_FIRST, shares)
+        self._set_axis_shares(self, d.MOMENTS_FIRST, shares)
         return shares
 
     def wrench(self, torques: Array) -> Array:
         """Return the reduced wrench (6,), moment first, for external torques (n,)."""
         w = np.empty(6)
-        self._compute.estimate_wrench(self, d.MOMENTS_FIRST, vector(torques), w)
+        self._estimate_wrench(self, d.MOMENTS_FIRST, vector(torques), w)
         return w
 
     def covariance(self, torque_covariance: Array) -> Array:
@@ -130,7 +129,7 @@ class WrenchObservability(d.Decomposition):
         It is that of the observable part, and zero along unobservable directions.
         """
         C = np.empty(36)
-        self._compute.propagate_covariance(self, d.MOMENTS_FIRST, vector(torque_covariance), C)
+        self._propagate_covariance(self, d.MOMENTS_FIRST, vector(torque_covariance), C)
         return C.reshape(6, 6)
 
 
@@ -162,7 +161,7 @@ def observability(
     return seen
 
 
-class ReducedWrench:
+class ReducedWrench(Record):
     """The reduced wrench from sample to sample, low-pass filtered.
 
     Attributes
@@ -170,12 +169,19 @@ class ReducedWrench:
     filter : LowPassSteps
         It restarts after omitted samples, after values that are not finite, and if the number of
         observable directions changes.
+    state : (12,) array
+        Of the filter, see `low_pass_step`.
+    last, last_rank : int
+        Number of the last sample, and its rank.
     """
 
+    filter: LowPassSteps
+    state: Floats
+    last: int
+    last_rank: int
+
     def __init__(self) -> None:
-        self.filter = LowPassSteps()
-        self._state = np.zeros(12)
-        self._last, self._last_rank = -1, 0  # number of the last sample, and its rank
+        self.filter, self.state, self.last = LowPassSteps(), np.zeros(12), -1
 
     def take(
         self,
@@ -194,17 +200,30 @@ class ReducedWrench:
         number, elapsed : int
             Number of the sample, and time since the last one [ns], see `StateClock`.
         """
-        follows = self._last == number - 1 and seen.rank == self._last_rank
-        self._last, self._last_rank = number, seen.rank
-        if not seen.rank:
-            return None
         wrench = seen.wrench(torques)
-        if not self.filter.cutoff:
-            return wrench
-        self.filter.advance(elapsed if follows else 0)
-        state = low_pass_step(self._state, wrench, self.filter.weights)
-        if np.isfinite(state.sum()):
-            self._state = state
-        else:
-            self._state, self._last = np.zeros(12), -1
-        return state[6:]
+        is_observable = filter_reduced(self, wrench, seen.rank, number, elapsed)
+        return wrench if is_observable else None
+
+
+@typed
+def filter_reduced(r: ReducedWrench, w: Floats, rank: int, number: int, elapsed: int) -> bool:
+    """Filter the wrench of a sample (6,); return False if nothing is observable."""
+    follows = r.last == number - 1 and rank == r.last_rank
+    r.last = number
+    r.last_rank = rank
+    if rank == 0 or r.filter.cutoff == 0.0:
+        return rank != 0
+    advance_low_pass(r.filter, elapsed if follows else 0)
+    e = r.filter.weights
+    total = 0.0
+    for k in range(6):
+        y = e[0] * r.state[6 + k] + e[1] * r.state[k] + e[2] * w[k]
+        total += w[k] + y
+        r.state[k] = w[k]
+        r.state[6 + k] = y
+        w[k] = y
+    if not math.isfinite(total):
+        r.last = -1
+        for k in range(12):
+            r.state[k] = 0.0
+    return True

@@ -21,10 +21,12 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections import deque
 
 import numpy as np
 
+from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
+from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.dynamics.newton_euler import newton_euler, represented_inertia
 from screw_dynamics_ros.core.errors import ArgumentError
@@ -89,7 +91,7 @@ def external_wrench(measured: Array, bias: Array, M: Array, motion: Array) -> Ar
     return wrench
 
 
-class FilteredAcceleration:
+class FilteredAcceleration(Record):
     """Joint accelerations from velocities, differentiated and filtered in one step.
 
     Over a step h with constant acceleration the first-order filter is exact,
@@ -107,83 +109,88 @@ class FilteredAcceleration:
         [rad/s^2, m/s^2]; always the same array.
     cutoff : float
         [Hz]. 0: accelerations are zero. Can be changed at any time.
+    before : (n,) array
+        The last velocities.
+    is_running : bool
+        Whether there are any.
+    age : int
+        Time since the start [ns].
 
     Examples
     --------
     >>> filtered = FilteredAcceleration(1)
     >>> filtered.cutoff = math.log(2.0) / (2.0 * math.pi * 0.001)
     >>> for k in range(3):
-    ...     filtered.advance(10**6 if k else 0, np.array([0.001 * k]))
-    >>> filtered.value.round(12), filtered.is_settled
+    ...     advance_acceleration(filtered, 10**6 if k else 0, np.array([0.001 * k]))
+    >>> filtered.value.round(12), has_settled(filtered)
     (array([0.75]), False)
     """
 
+    value: Floats
+    cutoff: float
+    before: Floats
+    is_running: bool
+    age: int
+
     def __init__(self, n: int) -> None:
-        self.value, self._before = np.zeros(n), np.zeros(n)
-        self.cutoff = 10.0
-        self._is_running, self._age = False, 0
+        self.value, self.before, self.cutoff = np.zeros(n), np.zeros(n), 10.0
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether the initial error has decayed: after five T."""
-        return self.cutoff <= 0.0 or self._age * 1e-9 >= SETTLING_TIME_CONSTANTS / (
-            2.0 * math.pi * self.cutoff
+
+@typed
+def advance_acceleration(f: FilteredAcceleration, elapsed: int, v: Floats) -> None:
+    """Process velocities (n,), `elapsed` after the last ones [ns]; 0 for the first ones."""
+    is_start = elapsed == 0 or not f.is_running or f.cutoff <= 0.0
+    h = float(elapsed) * 1e-9
+    decay = math.exp(-2.0 * math.pi * f.cutoff * h)
+    for k in range(len(f.value)):
+        f.value[k] = (
+            0.0 if is_start else decay * f.value[k] + (1.0 - decay) * (v[k] - f.before[k]) / h
         )
-
-    def restart(self) -> None:
-        """Restart with the next velocities."""
-        self._is_running = False
-
-    def advance(self, elapsed: int, v: Array) -> None:
-        """Process velocities (n,).
-
-        `elapsed` is the time since the last ones [ns], 0 for the first ones; see `StateClock`.
-        """
-        if not elapsed or not self._is_running or self.cutoff <= 0.0:
-            self.value[:], self._age = 0.0, 0
-        else:
-            h = elapsed * 1e-9
-            decay = math.exp(-2.0 * math.pi * self.cutoff * h)
-            self.value[:] = decay * self.value + (1.0 - decay) * (v - self._before) / h
-            self._age += elapsed
-        self._before[:], self._is_running = v, True
+        f.before[k] = v[k]
+    f.age = 0 if is_start else f.age + elapsed
+    f.is_running = True
 
 
-class StampedValues:
-    """The latest arrays with their stamps, interpolated at other stamps.
+@typed
+def has_settled(f: FilteredAcceleration) -> bool:
+    """Return whether the initial error has decayed: after five T."""
+    return f.cutoff <= 0.0 or float(f.age) * 1e-9 >= SETTLING_TIME_CONSTANTS / (
+        2.0 * math.pi * f.cutoff
+    )
+
+
+class StampedValues(Record):
+    """The latest arrays (n,) with their stamps, interpolated at other stamps.
 
     Parameters
     ----------
     most : int
         Largest number of stored arrays.
+    n : int
+
+    Attributes
+    ----------
+    stamps, values : (most,) and (most n,) arrays
+        In a ring [ns].
+    first, count : int
+        Index of the oldest array, and number of arrays.
 
     Examples
     --------
-    >>> values = StampedValues(10)
-    >>> values.add(1000, np.array([0.0]))
-    >>> values.add(2000, np.array([1.0]))
+    >>> values = StampedValues(10, 1)
+    >>> add_values(values, 1000, np.array([0.0]))
+    >>> add_values(values, 2000, np.array([1.0]))
     >>> values.at(1250, limit=500), values.at(2300, limit=500)
     (array([0.25]), array([1.]))
     """
 
-    def __init__(self, most: int) -> None:
-        self._stamps: deque[int] = deque(maxlen=most)
-        self._values: deque[Array] = deque(maxlen=most)
+    stamps: Ints
+    values: Floats
+    first: int
+    count: int
 
-    def __len__(self) -> int:
-        return len(self._stamps)
-
-    def clear(self) -> None:
-        """Discard all arrays."""
-        self._stamps.clear()
-        self._values.clear()
-
-    def add(self, stamp: int, values: Array) -> None:
-        """Store values; earlier ones are discarded if the stamp [ns] does not increase."""
-        if self._stamps and stamp <= self._stamps[-1]:
-            self.clear()
-        self._stamps.append(stamp)
-        self._values.append(values)
+    def __init__(self, most: int, n: int) -> None:
+        self.stamps, self.values = np.zeros(most, dtype=np.int64), np.zeros(most * n)
 
     def at(self, stamp: int, limit: int) -> Array:
         """Return the values at a stamp [ns].
@@ -195,9 +202,10 @@ class StampedValues:
         ArgumentError
             The nearest values are further away than `limit` [ns], or there are none.
         """
-        stamps = self._stamps
-        if not stamps:
+        if not self.count:
             raise ArgumentError('there are no values yet')
+        rows = (self.first + np.arange(self.count)) % len(self.stamps)
+        stamps, values = self.stamps[rows].tolist(), self.values.reshape(len(self.stamps), -1)[rows]
         after = bisect_left(stamps, stamp)
         before = max(after - 1, 0)
         after = min(after, len(stamps) - 1)
@@ -208,7 +216,23 @@ class StampedValues:
                 f'the {where} one is {gap * 1e-9:.3g} s away, more than {limit * 1e-9:.3g} s'
             )
         if stamps[after] <= stamp or stamp <= stamps[before]:
-            return self._values[after if stamps[after] <= stamp else before]
+            return np.array(values[after if stamps[after] <= stamp else before])
         share = (stamp - stamps[before]) / (stamps[after] - stamps[before])
-        result: Array = (1.0 - share) * self._values[before] + share * self._values[after]
+        result: Array = (1.0 - share) * values[before] + share * values[after]
         return result
+
+
+@typed
+def add_values(s: StampedValues, stamp: int, values: Floats) -> None:
+    """Store values; earlier ones are discarded if the stamp [ns] does not increase."""
+    most = len(s.stamps)
+    n = len(s.values) // most
+    if s.count > 0 and stamp <= s.stamps[(s.first + s.count - 1) % most]:
+        s.count = 0
+    if s.count == most:
+        s.first = (s.first + 1) % most
+        s.count -= 1
+    place = (s.first + s.count) % most
+    s.stamps[place] = stamp
+    copy_bytes(s.values[n * place :], values, 8 * n)
+    s.count += 1

@@ -5,12 +5,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.kernels import KernelSpecification, compiled_into, make_kernel
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
+from screw_dynamics_ros.core.compile.table_call import kernel_code
+from screw_dynamics_ros.core.compile.typed.external import Signature
+from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
+from screw_dynamics_ros.core.compile.typed.library import PythonCode, code_of
+from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
+from screw_dynamics_ros.core.compile.typed.records import Opaque, Record
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
@@ -26,6 +35,11 @@ STEPS_ON_THE_WAY = 3
 MIN_GAP = 1e-12
 #: Share of a gap within the tolerance that the next step must leave less of, to be worth while.
 STAGNATION_RATIO = 1.0 - 1e-9
+MAX_ITERATIONS = 50  # Newton steps in each stride
+
+newton_kernel = Signature(('address',) * 3, 'void')
+motion_kernel = Signature(('address',) * 6, 'void')
+closing = Signature(('address', 'address', 'address', 'double', 'i64'), 'i64')
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +66,7 @@ class Closing:
     message: str
 
 
-class PositionClosure:
+class PositionClosure(Record):
     """Closes the loops of a tree for given positions of some joints.
 
     From a configuration that is closed, the given joints are led to where they shall be in strides
@@ -62,16 +76,53 @@ class PositionClosure:
     Parameters
     ----------
     tree : Tree
-        Of joints with one coordinate.
+        Of n joints with one coordinate.
     partition : Partition
-        Which joints are given.
-    turning : (n,) array of bool
+        Which k joints are given.
+    turning : (k,) array of bool
         Given joints that are equal modulo 2 pi: they take the shorter way.
     backend : str
     redundant : bool
         Whether more joints are given than the mechanism has freedoms. On a straight way between two
         configurations they contradict each other: the gap is only kept small there.
+
+    Attributes
+    ----------
+    given, turning : (k,) arrays of int
+        Indices of the given joints; 1 for those that are equal modulo 2 pi, otherwise 0.
+    redundant : bool
+    newton, moving : Opaque
+        The kernels of `newton_step` and `dependent_motion.motion`.
+    q, following : (n,) arrays
+        All joints, before and after a step.
+    size : (1,) array
+        Gap before the step.
+    way : (k,) array
+        From the seed to where the given joints shall be.
+    gap : float
+        Gap of `q`.
+    iterations, strides : int
+    v, G, rates, d, independence : (k,), (n k,), (n,), (n,) and (n - k + 1,) arrays
+        Rates of the given joints, and the motion at `q`.
     """
+
+    given: Ints
+    turning: Ints
+    redundant: bool
+    newton: Opaque
+    moving: Opaque
+    q: Floats
+    following: Floats
+    size: Floats
+    way: Floats
+    gap: float
+    iterations: int
+    strides: int
+    v: Floats
+    G: Floats
+    rates: Floats
+    d: Floats
+    independence: Floats
 
     def __init__(
         self,
@@ -81,17 +132,39 @@ class PositionClosure:
         backend: str,
         redundant: bool = False,
     ) -> None:
-        self._given, self._turning = list(partition.given), turning
-        self._redundant = redundant
+        self.given = np.array(partition.given, dtype=np.int64)
+        self.turning = turning.astype(np.int64)
+        self.redundant = redundant
         recordable = all(closure.pair.is_recordable for closure in partition.closures)
         backend = backend if recordable else 'reference'
         n, k = tree.nq, len(partition.given)
-        self._step = runner('closure', tree, partition, newton_step, {'q': n}, backend)
-        self._motion = runner('closed motion', tree, partition, motion, {'q': n, 'v': k}, backend)
-        self._shapes = (n, k), (n,), (n,), (len(partition.others) + 1,)
+        self.newton = recorded('closure', tree, partition, newton_step, {'q': n}, backend)
+        self.moving = recorded('closed motion', tree, partition, motion, {'q': n, 'v': k}, backend)
+        self._code, self._shape = self.code_of(close_loops), (n, k)
+        self._use_new_memory()
+
+    def _use_new_memory(self) -> None:
+        n, k = self._shape
+        self.q, self.following, self.rates, self.d = np.zeros((4, n))
+        self.way, self.v = np.zeros((2, k))
+        self.size, self.G, self.independence = np.zeros(1), np.zeros(n * k), np.zeros(n - k + 1)
+
+    def _copy(self) -> PositionClosure:
+        """Return the same with other memory, for another thread."""
+        other = copy(self)
+        other._use_new_memory()
+        return other
+
+    def code_of(self, function: Callable[..., Any]) -> Opaque:
+        """Return a typed function that calls the kernels: in Python if they are not native."""
+        return code_of(function) if self.newton.address else PythonCode(function)
 
     def close(
-        self, given: Array, seed: Array, tolerance: float = 1e-12, max_iterations: int = 50
+        self,
+        given: Array,
+        seed: Array,
+        tolerance: float = 1e-12,
+        max_iterations: int = MAX_ITERATIONS,
     ) -> Closing:
         """Return the closed configuration; see `Closing` for whether it is one.
 
@@ -106,49 +179,17 @@ class PositionClosure:
         max_iterations : int
             Newton steps in each stride.
         """
-        q = seed.copy()
-        start = seed[self._given]
-        way = given - start
-        way[self._turning] = (way[self._turning] + np.pi) % (2 * np.pi) - np.pi
-        strides = max(1, int(np.ceil(np.abs(way).max(initial=0.0) / MAX_STRIDE)))
-        taken = 0
-        for stride in range(1, strides + 1):
-            is_last = stride == strides
-            q[self._given] = given if is_last else start + way * (stride / strides)
-            wanted = tolerance if is_last else max(tolerance, ON_THE_WAY)
-            guided = self._redundant and not is_last
-            most = min(STEPS_ON_THE_WAY, max_iterations) if guided else max_iterations
-            end = min(wanted, MIN_GAP) if self._redundant and is_last else wanted
-            q, gap, steps = self._newton(q, end, wanted, most)
-            taken += steps
-            if not gap <= (np.inf if guided else wanted):
-                return Closing(q, False, gap, taken, self._failure(gap, max_iterations, strides))
-        return Closing(q, True, gap, taken, 'closed')
+        c = self._copy()
+        success = bool(closing(self._code, c, given, seed, tolerance, max_iterations))
+        message = 'closed' if success else c.failure(max_iterations)
+        return Closing(c.q, success, c.gap, c.iterations, message)
 
-    def _newton(
-        self, q: Array, end: float, tolerance: float, most: int
-    ) -> tuple[Array, float, int]:
-        """Return the configuration after Newton steps, its gap, and how many steps there were.
-
-        They are taken to a gap of `end`, and within the tolerance only while the gap becomes less.
-        """
-        size, before = np.empty(1), np.inf
-        for step in range(most + 1):
-            following = np.empty_like(q)
-            self._step(q, following, size)
-            gap = size.item()
-            if gap <= end or step == most or not np.isfinite(following).all():
-                break
-            if STAGNATION_RATIO * before < gap <= tolerance:
-                break
-            q, before = following, gap
-        return q, gap, step
-
-    @staticmethod
-    def _failure(gap: float, most: int, strides: int) -> str:
-        on_the_way = f', on the way from the seed in {strides} strides' if strides > 1 else ''
+    def failure(self, most: int) -> str:
+        """Return why the loops were not closed within `most` Newton steps in each stride."""
+        strides = f'{self.strides} strides'
+        on_the_way = f', on the way from the seed in {strides}' if self.strides > 1 else ''
         return (
-            f'the loops do not close: they still gape by {gap:.3g} after {most} Newton steps'
+            f'the loops do not close: they still gape by {self.gap:.3g} after {most} Newton steps'
             f'{on_the_way}; the given joints are out of reach of the others, or the way to them '
             'leads through a singular configuration'
         )
@@ -158,20 +199,76 @@ class PositionClosure:
 
         See `dependent_motion`; v (k,) are the rates of the given joints.
         """
-        G, rates, d, independence = (np.empty(shape) for shape in self._shapes)
-        self._motion(q, v, G, rates, d, independence)
-        return G, rates, d, float(independence.min())
+        c = self._copy()
+        c.q, c.v = q, v
+        set_motion(c)
+        return c.G.reshape(self._shape), c.rates, c.d, float(c.independence.min())
 
 
-def runner(
+@typed
+def set_motion(c: PositionClosure) -> None:
+    """Set the motion of all joints for `q` and `v`."""
+    motion_kernel(c.moving, c.q, c.v, c.G, c.rates, c.d, c.independence)
+
+
+@typed
+def close_loops(
+    c: PositionClosure, given: Floats, seed: Floats, tolerance: float, most: int
+) -> bool:
+    """Set `q` by steps from a seed; return whether it is closed. See `PositionClosure.close`."""
+    copy_bytes(c.q, seed, 8 * len(c.q))
+    longest = 0.0
+    for k in range(len(c.given)):
+        c.way[k] = given[k] - seed[c.given[k]]
+        if c.turning[k] != 0:
+            turns = math.floor((c.way[k] + math.pi) / (2.0 * math.pi))
+            c.way[k] -= 2.0 * math.pi * float(turns)
+        longest = max(longest, abs(c.way[k]))
+    c.strides = max(1, -math.floor(-longest / MAX_STRIDE))
+    c.iterations = 0
+    for stride in range(1, c.strides + 1):
+        is_last = stride == c.strides
+        share = float(stride) / float(c.strides)
+        for k in range(len(c.given)):
+            place = c.given[k]
+            c.q[place] = given[k] if is_last else seed[place] + c.way[k] * share
+        wanted = tolerance if is_last else max(tolerance, ON_THE_WAY)
+        is_guided = c.redundant and not is_last
+        end = min(wanted, MIN_GAP) if c.redundant and is_last else wanted
+        approach(c, end, wanted, min(STEPS_ON_THE_WAY, most) if is_guided else most)
+        if not c.gap <= (math.inf if is_guided else wanted):
+            return False
+    return True
+
+
+@typed
+def approach(c: PositionClosure, end: float, tolerance: float, most: int) -> None:
+    """Take Newton steps to a gap of `end`, and within the tolerance only while it becomes less."""
+    before = math.inf
+    for step in range(most + 1):
+        newton_kernel(c.newton, c.q, c.following, c.size)
+        c.gap = c.size[0]
+        total = 0.0
+        for k in range(len(c.following)):
+            total += c.following[k]
+        if c.gap <= end or step == most or not math.isfinite(total):
+            return
+        if STAGNATION_RATIO * before < c.gap <= tolerance:
+            return
+        before = c.gap
+        copy_bytes(c.q, c.following, 8 * len(c.q))
+        c.iterations += 1
+
+
+def recorded(
     name: str,
     tree: Tree,
     partition: Partition,
     recursion: Callable[..., tuple[Array, ...]],
     inputs: dict[str, int],
     backend: str,
-) -> Callable[..., None]:
-    """Return a recursion of loops, compiled: a function of inputs and of arrays for the outputs."""
+) -> Opaque:
+    """Return a recursion of loops, compiled."""
     specification = KernelSpecification(
         name,
         tuple(inputs.items()),
@@ -179,4 +276,4 @@ def runner(
         repr((name, tree.digest, partition.identity)),
         model=(tree, partition),
     )
-    return compiled_into(make_kernel(specification, backend))
+    return kernel_code(make_kernel(specification, backend))

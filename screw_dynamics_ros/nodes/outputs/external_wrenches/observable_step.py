@@ -9,6 +9,7 @@ import math
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
+from screw_dynamics_ros.core.measurement.estimation.dead_band import shorten
 from screw_dynamics_ros.core.measurement.estimation.wrench_decomposition import (
     FORCES_FIRST,
     Decomposition,
@@ -18,6 +19,10 @@ from screw_dynamics_ros.core.measurement.estimation.wrench_decomposition import 
     propagate_covariance,
     set_axis_shares,
     set_deviations,
+)
+from screw_dynamics_ros.core.measurement.estimation.wrench_observability import (
+    ReducedWrench,
+    filter_reduced,
 )
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import LoopRecord
@@ -43,8 +48,10 @@ class ObservableState(Record):
         Memory for their torques.
     variances, covariance : (n,) and (n n,) arrays
         Of their torques: by errors of the model, and in all.
-    has_plain_wrench : bool
-        Whether the wrench has neither filter nor dead bands.
+    reduced : ReducedWrench
+        Filter of the wrench.
+    bands : (3,) array
+        Dead bands, see `OutputFilters`.
     has_constant_covariance : bool
         Whether `covariance` is that of all states.
     validity_numbers, reduced_numbers, covariance_numbers : arrays
@@ -60,7 +67,8 @@ class ObservableState(Record):
     selected: Floats
     variances: Floats
     covariance: Floats
-    has_plain_wrench: bool
+    reduced: ReducedWrench
+    bands: Floats
     has_constant_covariance: bool
     validity_numbers: Floats
     reduced_numbers: Floats
@@ -76,15 +84,17 @@ def fill_validity(o: ObservableState, loop: LoopRecord) -> int:
 
 @compiled_step
 def fill_reduced(o: ObservableState, loop: LoopRecord) -> int:
-    """Write the reduced wrench, see `ObservableWrench.fill_reduced`."""
-    if not o.has_plain_wrench:
-        return FOR_PYTHON
+    """Write force and moment of the reduced wrench, if a direction is observable."""
     decompose_once(o, loop)
-    if o.decomposition.rank == 0:
-        return NOT_VALID
     for k in range(len(o.places)):
         o.selected[k] = o.torques[o.places[k]]
-    estimate_wrench(o.decomposition, FORCES_FIRST, o.selected, o.reduced_numbers)
+    w = o.reduced_numbers
+    estimate_wrench(o.decomposition, FORCES_FIRST, o.selected, w)
+    rank = o.decomposition.rank
+    if not filter_reduced(o.reduced, w, rank, loop.mapper.accepted, loop.state_clock.elapsed):
+        return NOT_VALID
+    shorten(w, o.bands[1])
+    shorten(w[3:], o.bands[2])
     return VALID
 
 

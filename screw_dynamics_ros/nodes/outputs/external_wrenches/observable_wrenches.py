@@ -23,7 +23,6 @@ from screw_dynamics_ros.ros.parameters import Parameters
 
 from . import observable_step as o
 from .contacts import Contact
-from .output_filters import wrench_outside_bands
 from .torque_covariance import TorqueCovariance
 
 VALIDITY_LABELS = (
@@ -74,15 +73,14 @@ class ObservableWrench(o.ObservableState):
         clock: StateClock,
     ) -> None:
         self._model, self._mapper, self._contact, self._torques = model, mapper, contact, torques
-        self._covariance, self._parameters, self._bands = covariance, parameters, bands
-        self.freedoms, self._clock = freedoms, clock
+        self._covariance, self._parameters, self.bands = covariance, parameters, bands
+        self.freedoms, self.reduced = freedoms, ReducedWrench()
         motors = actuated(model.robot).joint_names
         self.places = np.array([model.joints.index(name) for name in motors], dtype=np.int64)
         n = len(motors)
         self.decomposition = self._seen = WrenchObservability(n)
         self.variances, self.selected, self.covariance = np.zeros(n), np.zeros(n), np.zeros(n * n)
         self._constant_since: int | None = None  # changes of the observer, None: not known
-        self._reduced = ReducedWrench()
         self.use_parameters()
 
     def write_into(self, validity: Array, reduced: Array, covariance: Array) -> None:
@@ -96,6 +94,7 @@ class ObservableWrench(o.ObservableState):
         seen.threshold, seen.damping = value['singularity_threshold'], value['damping']
         seen.characteristic_length = value['characteristic_length']
         self.variances[:] = self._covariance.of_model[self.places]
+        self.reduced.filter.set_cutoff(value['wrench_cutoff'])
         self.decomposed, self._constant_since = NO_STATE, None
 
     def refresh(self) -> None:
@@ -103,7 +102,6 @@ class ObservableWrench(o.ObservableState):
         results = self._model.results
         self.jacobian = results[self._contact.jacobian]
         self.torques = results[self._torques]
-        self.has_plain_wrench = not self._parameters['wrench_cutoff'] and not self._has_bands
         self.has_constant_covariance = self._covariance.is_constant
         if not self.has_constant_covariance:
             self._constant_since = None
@@ -123,26 +121,6 @@ class ObservableWrench(o.ObservableState):
     def is_near_singular(self) -> bool:
         """Whether the rank is lower than in regular configurations."""
         return self.seen.rank < self.freedoms
-
-    @property
-    def _has_bands(self) -> bool:
-        return bool(self._bands[1:].any())
-
-    def fill_reduced(self, numbers: Array) -> bool:
-        """Write force and moment; return whether they may be published."""
-        mapper, reduced = self._mapper, self._reduced
-        reduced.filter.set_cutoff(self._parameters['wrench_cutoff'])
-        wrench = reduced.take(
-            self.seen,
-            self._model.results[self._torques][self.places],
-            mapper.accepted,
-            self._clock.elapsed,
-        )
-        if wrench is None:
-            return False
-        wrench = swap_linear_angular(wrench)
-        numbers[:] = wrench_outside_bands(wrench, self._bands) if self._has_bands else wrench
-        return True
 
     def fill_covariance(self, numbers: Array) -> bool:
         """Write the covariance (36,) of force and moment, row by row; always valid."""

@@ -156,10 +156,9 @@ class ResidualOffsets:
         self._background.ask(attempt)
 
     @property
-    def is_changing(self) -> bool:
-        """Whether the offset depends on the pose, or a map is being prepared."""
-        background = self._background
-        return self.map is not None or background.is_busy or background.outcome is not None
+    def is_preparing(self) -> bool:
+        """Whether a map is being prepared, or has not been adopted."""
+        return self._background.is_busy or self._background.outcome is not None
 
     def adopt(self) -> None:
         """Adopt the result of the background task."""
@@ -273,14 +272,6 @@ class ResidualOffsets:
 
     # --- topics -----------------------------------------------------------------------------------
 
-    def fill_confidence(self, numbers: Array) -> bool:
-        """Write confidence and deviations (1 + n,); return whether a map is active."""
-        if self.map is None or self._mapper is None:
-            return False
-        q = self._mapper.q
-        numbers[0], numbers[1:] = self.map.confidence(q), self.map.deviation(q)
-        return True
-
     def variances(self) -> Array | None:
         """Return the variances of the residuals of the active map (n,), or None."""
         if self.map is None or self._mapper is None:
@@ -314,7 +305,8 @@ class ResidualOffsets:
                 f'active, length {found.length:g}, noise {found.noise:g}'
             )
             if self._mapper.accepted:
-                confidence = found.confidence(self._mapper.q)
+                with STATE_LOCK:  # the compiled loop uses the same memory
+                    confidence = found.confidence(self._mapper.q)
                 status.values['residual map confidence'] = f'{confidence:.3f}'
                 if confidence < MIN_CONFIDENCE:
                     status.report(

@@ -19,7 +19,7 @@ from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.errors import NotAtRestError
 from screw_dynamics_ros.core.measurement.estimation.steadiness import two_levels
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import Stage, python_step
+from screw_dynamics_ros.nodes.hosting.output_group import Stage, StateStep, python_step
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -28,6 +28,7 @@ from screw_dynamics_ros.ros.status import Status
 
 from .external_torque import external_torque
 from .residual_offsets import ResidualOffsets
+from .residual_step import PoseOffset, follow_pose, set_offset
 from .tare import TareStates
 
 MIN_LOAD_STEP = 0.05  # between two loads, of the limit of efforts
@@ -50,6 +51,7 @@ class Tare:
     Attributes
     ----------
     residuals : ResidualOffsets
+    record : PoseOffset
     """
 
     def __init__(
@@ -61,9 +63,10 @@ class Tare:
     ) -> None:
         self._reset = reset
         self._model: RunningModel | None = None
-        self._copy: Array | None = None
+        self.record = PoseOffset()
+        self.record.constant = self.record.offset = self.record.copy = np.zeros(0)
         self._mapper: JointStateMapper | None = None
-        self._offset, self._constant, self._is_tared = np.zeros(0), np.zeros(0), False
+        self._is_tared = False
         self.residuals = ResidualOffsets(
             node, parameters, self.mean_torque, self._on_map, effort_terms
         )
@@ -74,46 +77,44 @@ class Tare:
     def bind(self, model: RunningModel, mapper: JointStateMapper, offset: Array) -> None:
         """Adopt a new model, which reads `offset` (n,); a new robot starts without tare."""
         is_new = mapper is not self._mapper
-        self._offset, self._model, self._mapper, self._copy = offset, model, mapper, None
+        self._model, self._mapper = model, mapper
+        self.record.offset = self.record.copy = offset
         if is_new:
-            self._constant, self._is_tared = np.zeros(len(offset)), False
+            self.record.constant, self._is_tared = np.zeros(len(offset)), False
             self._states.forget()
         self.residuals.bind(model, mapper)
         self._set_offset()
 
-    def stage(self) -> Stage:
-        """Return the stage that processes each joint state."""
-        return Stage(
-            prepare=python_step('the residual', self._follow_pose),
-            observe=self._states.observe,
-            is_needed=lambda: self.residuals.is_changing,
-        )
-
-    def _follow_pose(self) -> None:
-        """Update the offset for the current pose, before the kernel is evaluated."""
-        self.residuals.adopt()
-        if self.residuals.map is not None:
-            self._set_offset()
+    def stages(self) -> list[Stage]:
+        """Return the stages that process each joint state."""
+        return [
+            Stage(
+                python_step('the residual map', self.residuals.adopt),
+                is_needed=lambda: self.residuals.is_preparing,
+            ),
+            Stage(
+                StateStep(follow_pose, lambda: self.record),
+                observe=self._states.observe,
+                is_needed=lambda: self.residuals.map is not None,
+            ),
+        ]
 
     def _set_offset(self) -> None:
-        """Write the offset into the input of the program."""
-        fitted = self.residuals.map
-        self._offset[:] = self._constant
-        if fitted is not None and self._mapper is not None:
-            self._offset += fitted.residual(self._mapper.q)
-        if self._copy is not None:
-            self._copy[:] = self._offset
+        """Write the offset for the current pose into the input of the program."""
+        self.record.map = self.residuals.map
+        if self._mapper is not None:
+            set_offset(self.record, self._mapper.q)
 
     def _on_map(self) -> None:
         """Adopt the active map; a new one includes the tare before it."""
         if self.residuals.map is not None:
-            self._constant[:], self._is_tared = 0.0, False
+            self.record.constant[:], self._is_tared = 0.0, False
         self._set_offset()
 
     def copy_offset_to(self, numbers: Array) -> None:
         """Keep an array (n,) equal to the offset, until a new model is adopted."""
-        self._copy = numbers
-        numbers[:] = self._offset
+        self.record.copy = numbers
+        numbers[:] = self.record.offset
 
     def update_parameters(self, changed: Collection[str]) -> None:
         """Apply the parameters; `changed` are the names of changed ones."""
@@ -138,7 +139,7 @@ class Tare:
         fault = self._states.fault(self._mapper, model.robot, service)
         if fault:
             raise ScrewDynamicsError(fault)
-        output, untared = external_torque(model.robot), np.zeros_like(self._offset)
+        output, untared = external_torque(model.robot), np.zeros_like(self.record.offset)
         torques = np.array(
             [
                 model.results_at(q, v, measured=tau, offset=untared)[output]
@@ -172,7 +173,9 @@ class Tare:
         assert self._model is not None
         assert self._mapper is not None
         fitted = self.residuals.map
-        self._constant[:] = offset if fitted is None else offset - fitted.residual(self._mapper.q)
+        self.record.constant[:] = (
+            offset if fitted is None else offset - fitted.residual(self._mapper.q)
+        )
         self._is_tared = True
         self._set_offset()
         return f'offset of {len(self._states.states)} states: ' + ', '.join(
@@ -180,7 +183,7 @@ class Tare:
         )
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._constant[:], self._is_tared = 0.0, False
+        self.record.constant[:], self._is_tared = 0.0, False
         self.residuals.drop()
         self._set_offset()
         self._states.forget()

@@ -138,7 +138,7 @@ class WrenchEstimator:
                 consume=python_step('localization of a contact', self._location.locate, TAKEN),
                 is_needed=lambda: self._location.is_listened,
             ),
-            self._tare.stage(),
+            *self._tare.stages(),
             self._support.stage(),
         ]
 

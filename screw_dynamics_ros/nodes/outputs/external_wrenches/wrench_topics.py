@@ -42,6 +42,7 @@ from . import observable_step
 from .finite_check import FiniteCheck
 from .observable_wrenches import VALIDITY_LABELS, ObservableWrench
 from .output_filters import BANDS
+from .residual_step import fill_confidence
 from .tare_service import Tare
 from .torque_covariance import TorqueCovariance
 from .torque_observer import TorqueObserver
@@ -148,9 +149,9 @@ class WrenchTopics:
             Float64MultiArray,
             'residual_confidence',
             templates.matrix(('confidence', *joints)),
-            None,
-            self._tare.residuals.fill_confidence,
+            (Gate(CALL, self._tare.record, fill_confidence),),
         )
+        self._tare.record.confidence = self.channels[-1].arrays[0]
 
     def _add_wrench(
         self, link: str, number: int, plan: WrenchPlan, samples: list[dict[Any, Array]]
@@ -189,7 +190,6 @@ class WrenchTopics:
             f'reduced_wrench/{token}',
             reduced_wrench,
             gates=(Gate(CALL, reduced, observable_step.fill_reduced),),
-            fill=reduced.fill_reduced,
             refresh=reduced.refresh,
         )
         self._add_of_positions(
@@ -243,7 +243,7 @@ class WrenchTopics:
             effort=True,
             is_valid=is_finite if fill is None else lambda: fill(numbers) and is_finite(),
             gates=(*self._settled, *gates, Gate(FINITE, numbers)),
-            rank=0 if fill is None else 1,
+            rank=int(output is None),
         )
         channel.refresh = refresh
         self.channels.append(channel)
@@ -253,18 +253,8 @@ class WrenchTopics:
         kind: type,
         name: str,
         template: Template,
-        gates: Sequence[Gate] | None,
-        fill: Callable[[Array], bool] = lambda _: True,
+        gates: Sequence[Gate],
     ) -> None:
-        """Add a topic that requires positions only; without gates, `fill` computes the numbers."""
-        publisher, numbers = self._publishers.get(kind, f'~/{name}'), template.array(0)
-        self.channels.append(
-            Channel(
-                publisher,
-                template,
-                name=name,
-                is_valid=lambda: fill(numbers),
-                gates=gates,
-                rank=1,
-            )
-        )
+        """Add a topic that requires positions only."""
+        publisher = self._publishers.get(kind, f'~/{name}')
+        self.channels.append(Channel(publisher, template, name=name, gates=gates, rank=1))
