@@ -12,6 +12,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.core.measurement.identification.effort_scales import (
     MIN_POSES,
     EffortScale,
@@ -31,7 +32,7 @@ from .efforts import (
     poses_at_rest,
     sum_of,
 )
-from .session_data import TERMS, SessionData
+from .session_data import SessionData
 from .suggestion import SHARED, Suggestion
 from .topics import efforts
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core.compile.typed.library import calls
-from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS
 from screw_dynamics_ros.core.measurement.estimation.wrench_observability import (
     ReducedWrench,
     WrenchObservability,
@@ -28,15 +27,6 @@ from . import observable_step as o
 from .contacts import Contact
 from .output_filters import wrench_outside_bands
 from .torque_covariance import TorqueCovariance
-
-VALIDITY_LABELS = (
-    *(f'share_{row}' for row in WRENCH_ROWS),
-    *(f'singular_value_{k}' for k in range(1, 7)),
-    'rank',
-    'condition_number',
-    'near_singular',
-    *(f'model_deviation_{row}' for row in WRENCH_ROWS),
-)
 
 NO_STATE = -1  # not the number of a state
 

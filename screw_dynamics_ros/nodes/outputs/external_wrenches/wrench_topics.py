@@ -10,17 +10,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core.arms.inverse.manipulability import freedoms
-from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
@@ -41,7 +37,7 @@ from ..quantity_messages import message_of
 from . import observable_step
 from .contacts import is_observable
 from .finite_check import FiniteCheck
-from .observable_wrenches import VALIDITY_LABELS, ObservableWrench
+from .observable_wrenches import ObservableWrench
 from .output_filters import BANDS
 from .tare_service import Tare
 from .torque_covariance import TorqueCovariance
@@ -139,16 +135,15 @@ class WrenchTopics:
         )
         self.channels[-1].refresh = self._refresh_covariance
         self._add_gates(Gate(TRUE, self._covariance_state))
-        efforts = templates.joint_efforts(joints)
-        self._add_computed(
-            JointState, 'residual', efforts, self._tare.fill_offset, of_positions=True
-        )
+        kind, efforts = message_of('residual', joints, joints)
+        self._add_computed(kind, 'residual', efforts, self._tare.fill_offset, of_positions=True)
         self._tare.copy_offset_to(efforts.array(0))
         self.channels[-1].gates = ()
+        kind, template = message_of('residual_confidence', joints, joints)
         self._add_computed(
-            Float64MultiArray,
+            kind,
             'residual_confidence',
-            templates.matrix(('confidence', *joints)),
+            template,
             self._tare.residuals.fill_confidence,
             of_positions=True,
         )
@@ -173,13 +168,13 @@ class WrenchTopics:
         self._wrenches[link] = reduced
         frame, token = self._prefix + link, plan.frames.tokens[link]
         kind, wrench = message_of('wrench', model.joints, model.joints, frame)
-        square = templates.matrix(WRENCH_ROWS, WRENCH_ROWS)
+        matrix, square = message_of('wrench_covariance', (), ())
         gate = Gate(POSITIVE, model.results[contact.pivots]) if contact.joints >= 6 else NOT_IN_LOOP
         self._add(kind, f'wrench/{token}', wrench, contact.wrench, observable, (gate,))
-        reduced_wrench, validity = wrench.copy(), templates.matrix(VALIDITY_LABELS)
+        reduced_wrench, (_, validity) = wrench.copy(), message_of('wrench_validity', (), ())
         reduced.write_into(validity.array(0), reduced_wrench.array(0), square.array(0))
         self._add_computed(
-            Float64MultiArray,
+            matrix,
             f'wrench_covariance/{token}',
             square,
             lambda numbers: observable() and reduced.fill_covariance(numbers),
@@ -190,7 +185,7 @@ class WrenchTopics:
         self.channels[-1].refresh = reduced.refresh
         self._add_gates(Gate(CALL, reduced, observable_step.fill_reduced))
         self._add_computed(
-            Float64MultiArray,
+            matrix,
             f'wrench_validity/{token}',
             validity,
             reduced.fill_validity,
