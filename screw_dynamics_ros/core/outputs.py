@@ -17,7 +17,13 @@ from functools import partial
 from .arms.inverse.manipulability import MEASURES
 from .errors import ArgumentError
 from .lie.screws import TWIST_ROWS, WRENCH_ROWS
-from .measurement.formulas import CENTER_OF_MASS, ENERGY, base_wrench, inertial_torques
+from .measurement.formulas import (
+    CENTER_OF_MASS,
+    CENTER_TWIST,
+    ENERGY,
+    base_wrench,
+    inertial_torques,
+)
 from .robot.actuated_robot import Source
 from .robot.robot import Robot
 
@@ -196,6 +202,9 @@ OUTPUTS = {
         of_dynamics('center_of_mass', 'm, m/s', 'position and velocity of the center of mass of '
             'the robot, without payload', 'matrix', (('x', 'y', 'z', 'vx', 'vy', 'vz'),), ROOT,
             CENTER_OF_MASS),
+        of_dynamics('center_of_mass_twist', 'm/s, rad/s', 'velocity of the center of mass of the '
+            'robot, without payload, in root axes; the angular part is zero', 'twist', frame=ROOT,
+            formula=CENTER_TWIST),
         of_dynamics('base_wrench', WRENCH, f'with a [floating base]({BASE_PAGE}): force and '
             'moment of the environment **on** the robot that keep it in equilibrium, at the '
             'origin of the root link, in its axes', 'wrench', frame=ROOT, formula=base_wrench,

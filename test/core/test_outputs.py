@@ -131,3 +131,28 @@ def test_what_is_published_without_velocities():
     of_positions = {row.name for row in OUTPUTS.values() if row.formula and not row.velocity}
     assert of_positions >= {'gravity', 'inertia', 'mass_matrix', 'jacobian', 'transforms'}
     assert not of_positions & {'coriolis', 'friction', 'payload', 'twist', 'energy', 'momentum'}
+
+
+def values(robot: Robot, name: str, **state: np.ndarray) -> np.ndarray:
+    """Return an output for q, v and gravity."""
+    kernel = robot.fuse(OUTPUTS[name].source(robot))
+    return kernel(*(state[each] for each in kernel.inputs))[0]
+
+
+@pytest.fixture(scope='module')
+def legged() -> Robot:
+    return Robot.from_urdf(urdf_path('solo12').read_text(), floating_base=True, backend='reference')
+
+
+def test_twist_of_the_center_of_mass(legged):
+    """By Pinocchio for a moving base; the axes of the frame do not turn."""
+    pytest.importorskip('pinocchio')
+    from oracles.pinocchio_model import Pinocchio, pin
+
+    peer = Pinocchio(urdf_path('solo12').read_text(), legged)
+    rng = np.random.default_rng(4)
+    for _ in range(3):
+        q, v = legged.random_configuration(rng), rng.normal(size=legged.nv)
+        pin.centerOfMass(peer.model, peer.data, peer.q(q), peer.G(q) @ v)
+        found = values(legged, 'center_of_mass_twist', q=q, v=v)
+        np.testing.assert_allclose(found, [0, 0, 0, *peer.data.vcom[0]], rtol=1e-12, atol=1e-12)

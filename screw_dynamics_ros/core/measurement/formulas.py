@@ -21,6 +21,14 @@ CENTER_OF_MASS = Formula(
 )
 
 
+def not_rotating(velocity: Array) -> Array:
+    """Return the twist (6,) of a frame with axes that do not turn, whose origin has a velocity."""
+    return np.concatenate([np.zeros_like(velocity), velocity])
+
+
+CENTER_TWIST = Formula('twist of the center of mass', ('center_of_mass_velocity',), not_rotating)
+
+
 def inertial_torques(a: Source) -> Formula:
     """Return M a, (nv,) [N m, N]."""
     return Formula('inertial torques', ('mass_matrix', a), inertial)
