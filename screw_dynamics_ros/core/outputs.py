@@ -21,6 +21,7 @@ from .measurement.formulas import (
     CENTER_OF_MASS,
     CENTER_TWIST,
     ENERGY,
+    base_tilt,
     base_wrench,
     inertial_torques,
 )
@@ -205,6 +206,9 @@ OUTPUTS = {
         of_dynamics('center_of_mass_twist', 'm/s, rad/s', 'velocity of the center of mass of the '
             'robot, without payload, in root axes; the angular part is zero', 'twist', frame=ROOT,
             formula=CENTER_TWIST),
+        of_dynamics('base_tilt', 'rad', 'roll and pitch of the root link with respect to gravity, '
+            'and the angle between its z axis and the vertical', 'matrix',
+            (('roll', 'pitch', 'tilt'),), formula=base_tilt, velocity=False, recorded=False),
         of_dynamics('base_wrench', WRENCH, f'with a [floating base]({BASE_PAGE}): force and '
             'moment of the environment **on** the robot that keep it in equilibrium, at the '
             'origin of the root link, in its axes', 'wrench', frame=ROOT, formula=base_wrench,

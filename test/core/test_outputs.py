@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.measurement.annotation import DEFAULT, annotate_arrays
@@ -156,3 +157,22 @@ def test_twist_of_the_center_of_mass(legged):
         pin.centerOfMass(peer.model, peer.data, peer.q(q), peer.G(q) @ v)
         found = values(legged, 'center_of_mass_twist', q=q, v=v)
         np.testing.assert_allclose(found, [0, 0, 0, *peer.data.vcom[0]], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize('up', [[0.0, 0.0, 1.0], [0.3, -0.8, 0.5], [0.1, 0.2, -0.9]])
+def test_tilt_of_the_base(legged, up):
+    """By Euler angles of SciPy, for gravity of any direction and size in the frame of the poses."""
+    rng = np.random.default_rng(5)
+    up = np.array(up) / np.linalg.norm(up)
+    level, _ = Rotation.align_vectors([[0.0, 0.0, 1.0]], [up])  # axes of poses to level ones
+    q = legged.random_configuration(rng)
+    link = level * Rotation.from_matrix(legged.link_pose(q, 'base_link')[:3, :3])
+    _, pitch, roll = link.as_euler('ZYX')
+    tilt = np.arccos(link.as_matrix()[2, 2])
+    found = values(legged, 'base_tilt', q=q, gravity=-3.7 * up)
+    np.testing.assert_allclose(found, [roll, pitch, tilt], rtol=1e-9, atol=1e-9)
+
+
+def test_a_level_base_has_no_tilt(robot):
+    found = values(robot, 'base_tilt', q=np.ones(2), gravity=np.array([0.0, 0.0, -9.81]))
+    np.testing.assert_array_equal(found, np.zeros(3))

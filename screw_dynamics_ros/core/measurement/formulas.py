@@ -42,6 +42,27 @@ def both_energies(v: Array, M: Array, potential: Array) -> Array:
 ENERGY = Formula('energies', ('v', 'mass_matrix', 'potential_energy'), both_energies)
 
 
+def base_tilt(robot: Robot) -> Formula:
+    """Return roll, pitch and tilt of the root link with respect to gravity, (3,) [rad].
+
+    Rz(yaw) Ry(pitch) Rx(roll) turns axes of the world, z up, into those of the link; the tilt is
+    the angle between both z axes.
+    """
+    return Formula('tilt', (('link_pose', robot.description.root), 'gravity'), tilt_of)
+
+
+def tilt_of(pose: Array, gravity: Array) -> Array:
+    """Return roll, pitch and tilt (3,) of a frame with a pose (4, 4) in the axes of gravity."""
+    x, y, z = -gravity @ pose[:3, :3]  # up, in axes of the frame
+    return np.stack(
+        [
+            np.arctan2(y, z),
+            np.arctan2(-x, np.sqrt(y * y + z * z)),
+            np.arctan2(np.sqrt(x * x + y * y), z),
+        ]
+    )
+
+
 def base_wrench(robot: Robot) -> Formula:
     """Return moment and force (6,) that a floating base lacks to be in equilibrium.
 
