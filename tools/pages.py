@@ -46,6 +46,13 @@ MEASURED = {
     'instruction_sets': ('instruction_sets',),
 }
 
+#: Pages of outputs, and the tables of each.
+OF_OUTPUTS = {
+    'doc/reference/nodes/topics.md': ('topics',),
+    'doc/reference/nodes/model_state.md': ('parts',),
+    'doc/how_to/recordings.md': ('recorded',),
+}
+
 #: Each page, and the module whose TABLES it shows, or among whose FILES it is.
 PAGES = {
     'README.md': 'page_tables.highlights',
@@ -59,6 +66,7 @@ PAGES = {
     'doc/how_to/contact_localization.md': 'page_tables.contacts',
     'doc/reference/operation_counts.md': 'page_tables.operation_counts',
     'doc/reference/nodes/index.md': REGISTRY,
+    **dict.fromkeys(OF_OUTPUTS, 'page_tables.outputs'),
     'doc/reference/parameters.md': REGISTRY,
     'doc/reference/messages.md': 'page_tables.messages',
     **{f'config/{row.config}.yaml': REGISTRY for row in NODES.values()},
@@ -67,6 +75,7 @@ PAGES = {
 #: The tables of pages that do not show all tables of their module.
 SHOWN = {
     **{f'{PERFORMANCE}/{name}.md': tables for name, tables in MEASURED.items()},
+    **OF_OUTPUTS,
     'doc/reference/all_solutions.md': ('speed',),
     'doc/reference/all_solutions_tables.md': (
         'measured_on',

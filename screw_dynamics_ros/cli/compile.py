@@ -12,6 +12,12 @@ function for each output. With --target the code is also compiled, for any proce
 supports: aarch64-linux-gnu with --cpu cortex-a72 gives robot_model.o, nvptx64-nvidia-cuda gives
 robot_model.ptx.
 
+    compile robot.urdf --output gravity --output wrench/tool --observer momentum
+
+exports outputs of the nodes by the names of their topics, with link. Observers of external torques
+and low-pass filters have memory: the function has each memory as input and as result next_...; the
+header explains the other inputs.
+
     compile robot.urdf --law cartesian_impedance --law-option link=tool --name my_law
 
 writes my_law.h and my_law.c, a control law for this robot with a documented binary interface: a
@@ -33,9 +39,11 @@ from ..core.compile.llvm.objects import object_file
 from ..core.compile.text.c_source import CSource, identifier, is_name
 from ..core.compile.text.cpp_library import cmake_library, cpp_header
 from ..core.description.formats import read_robot_description
+from ..core.measurement.estimation.observers.table import OBSERVERS
 from ..core.motion.laws.c_law import c_law
 from ..core.motion.laws.law_source import LawSource, options_of
 from ..core.robot.functions import FUNCTIONS, Output
+from .c_outputs import COutputs
 from .command_line import (
     ROBOT_FILE,
     UNUSABLE,
@@ -78,7 +86,10 @@ def source_code(robot: Robot, name: str, options: argparse.Namespace) -> CSource
     if options.law:
         law = LawSource(options.law).law
         return c_law(law.on(robot, **options_of(options.law_options)), name)
-    return robot.c_source(name, *map(parse_output, options.outputs), separate=options.separate)
+    chosen = COutputs(robot, options.observer)
+    for text in options.named:
+        chosen.add(text)
+    return chosen.c_source(name, [*map(parse_output, options.outputs)], options.separate)
 
 
 def files(code: CSource, name: str, options: argparse.Namespace) -> dict[str, bytes]:
@@ -120,6 +131,20 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         'outputs', nargs='*', metavar='OUTPUT', help=f'one of {", ".join(FUNCTIONS)}'
     )
+    parser.add_argument(
+        '--output',
+        dest='named',
+        action='append',
+        default=[],
+        metavar='NAME[/LINK]',
+        help='an output of the nodes, such as wrench/tool',
+    )
+    parser.add_argument(
+        '--observer',
+        choices=OBSERVERS,
+        default='static',
+        help='observer of external torques (default: static)',
+    )
     parser.add_argument('--law', default='', help='a control law instead of outputs')
     parser.add_argument(
         '--law-option',
@@ -157,7 +182,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         help='floating base: the root link moves freely; its coordinates come first in q and v',
     )
     options = parser.parse_intermixed_args(own_arguments(arguments))  # outputs after options
-    if bool(options.outputs) == bool(options.law):
+    if bool(options.outputs or options.named) == bool(options.law):
         parser.error('give either outputs or --law')
     if options.law_options and not options.law:
         parser.error('--law-option needs --law')

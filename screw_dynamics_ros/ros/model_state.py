@@ -36,45 +36,6 @@ if TYPE_CHECKING:
 
 Buffer = bytes | bytearray | memoryview
 
-TORQUE, SCREW_OF_FORCE = 'N m | N', 'N, N m'
-
-#: Unit of each quantity; 'a | b' of revolute | prismatic joints, 'a, b' of the two halves of rows.
-UNITS = {
-    'position': 'rad | m',
-    'velocity': 'rad/s | m/s',
-    'effort': TORQUE,
-    'transforms': 'm, 1',
-    'jacobian': 'm/s, rad/s per rad/s | m/s',
-    'twist': 'm/s, rad/s',
-    'singularity': 'm, 1, 1, m^rank',
-    'gravity': TORQUE,
-    'coriolis': TORQUE,
-    'friction': TORQUE,
-    'inertia': TORQUE,
-    'payload': TORQUE,
-    'feedforward': TORQUE,
-    'commands': TORQUE,
-    'mass_matrix': 'kg m^2 | kg',
-    'energy': 'J',
-    'momentum': 'N s, N m s',
-    'center_of_mass': 'm, m/s',
-    'base_wrench': SCREW_OF_FORCE,
-    'constraint_wrench': SCREW_OF_FORCE,
-    'external_torque': TORQUE,
-    'external_torque_covariance': '(N m)^2 | N^2',
-    'wrench': SCREW_OF_FORCE,
-    'wrench_covariance': 'N^2, (N m)^2',
-    'reduced_wrench': SCREW_OF_FORCE,
-    'wrench_validity': '1, m, 1, 1, 1, N, N m',
-    'contact_wrench': SCREW_OF_FORCE,
-    'contact_wrench_covariance': 'N^2, (N m)^2',
-    'support': '1',
-    'contact': '1',
-    'collision': '1',
-    'residual': TORQUE,
-    'residual_confidence': '1, N m | N',
-}
-
 
 @dataclass(frozen=True)
 class StatePart:
@@ -90,12 +51,15 @@ class StatePart:
         The frame in which it is expressed; empty for quantities of joints.
     offset : int
         Index of its first element among the numbers of the message.
+    unit : str
+        Unit of the elements, see `OutputRow`.
     """
 
     name: str
     labels: tuple[tuple[str, ...], ...]
     frame_id: str = ''
     offset: int = 0
+    unit: str = ''
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -118,11 +82,6 @@ class StatePart:
             'shape': np.array(self.shape, np.uint32),
             'labels': [','.join(labels) for labels in self.labels],
         }
-
-    @property
-    def unit(self) -> str:
-        """Unit of the elements, see `UNITS`."""
-        return UNITS.get(self.name.partition('/')[0], '')
 
 
 @dataclass(frozen=True)
@@ -158,7 +117,7 @@ class ModelStateLayout:
         parts = []
         for each in message.parts:
             labels = tuple(tuple(text.split(',')) if text else () for text in each.labels)
-            part = StatePart(each.name, labels, each.frame_id, each.offset)
+            part = StatePart(each.name, labels, each.frame_id, each.offset, each.unit)
             if list(part.shape) != list(each.shape):
                 raise ArgumentError(f'{each.name}: shape {list(each.shape)}, labels {part.shape}')
             parts.append(part)

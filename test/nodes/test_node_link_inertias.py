@@ -17,10 +17,10 @@ from screw_dynamics_msgs import srv
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ErrorCode
-from screw_dynamics_ros.core.measurement.quantities import ENERGY
+from screw_dynamics_ros.core.measurement.formulas import ENERGY
 from screw_dynamics_ros.core.measurement.reference_torques import rows
 from screw_dynamics_ros.nodes.model.link_inertias import with_inertias
-from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import MOMENTUM
+from screw_dynamics_ros.nodes.outputs.quantity_messages import numbers_of
 from screw_dynamics_ros.ros.messages.conversions import write_inertia
 from screw_dynamics_ros.ros.status import Level
 from support.host_bench import Bench, serialized
@@ -97,7 +97,7 @@ def check(bench, robot, seed=1, seconds=0.004):
         results[terms.feedforward], robot.inverse_dynamics(q, v, a), **tolerance
     )
     momentum = np.roll(robot.centroidal_momentum(q, v), 3)
-    np.testing.assert_allclose(results[MOMENTUM], momentum, **tolerance)
+    np.testing.assert_allclose(results[numbers_of('momentum', robot)], momentum, **tolerance)
     energies = [robot.kinetic_energy(q, v), robot.potential_energy(q)]
     np.testing.assert_allclose(results[ENERGY], energies, **tolerance)
 

@@ -18,6 +18,7 @@ from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
 from screw_dynamics_ros.core.measurement.annotation import Annotator
 from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
+from screw_dynamics_ros.core.outputs import OUTPUTS
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper, leaf_links
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_joints
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -44,7 +45,7 @@ Progress = Callable[[float], None]
 READING_SHARE = 0.3
 
 #: Outputs that require efforts.
-OF_EFFORTS = {'external_torque', 'wrench'}
+OF_EFFORTS = {row.name for row in OUTPUTS.values() if row.effort}
 
 #: The last annotator, because recordings of a folder are mostly of one robot.
 ANNOTATORS: dict[tuple[str, str], Annotator] = {}

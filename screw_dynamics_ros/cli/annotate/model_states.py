@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.measurement.quantities import QUANTITIES
+from screw_dynamics_ros.core.outputs import OUTPUTS, unit_of
 from screw_dynamics_ros.ros.model_state import ModelStateLayout, StatePart
 from screw_dynamics_ros.ros.model_state_forms import ModelStateStacks
 from screw_dynamics_ros.ros.recordings.outputs import Stack
@@ -19,7 +19,6 @@ from screw_dynamics_ros.ros.recordings.states import States
 from .topics import Topics
 
 NODE = 'bringup'
-ORDER = ('kinematics', 'dynamics', 'wrench_estimator')  # of the nodes in bringup
 
 
 class ModelStates:
@@ -41,7 +40,10 @@ class ModelStates:
         self._names = in_order(list(topics.topics))
         self._places = {name: k for k, name in enumerate(topics.topics)}
         parts = [
-            *(StatePart(name, (tuple(joints),)) for name in ('position', 'velocity', 'effort')),
+            *(
+                StatePart(name, (tuple(joints),), unit=unit_of(name))
+                for name in ('position', 'velocity', 'effort')
+            ),
             *(topics.topics[name].part for name in self._names),
         ]
         layout = ModelStateLayout.of(robot.description.name, robot.description.root, parts)
@@ -68,13 +70,12 @@ def topic_name(namespace: str) -> str:
 def in_order(names: Sequence[str]) -> list[str]:
     """Return names of outputs in the order of the parts of `bringup`."""
     links = list(dict.fromkeys(name.partition('/')[2] for name in names if '/' in name))
-    quantities = list(QUANTITIES)
+    rows = list(OUTPUTS)
+    nodes = list(dict.fromkeys(row.node for row in OUTPUTS.values()))
 
     def key(name: str) -> tuple[int, int, int]:
         kind, _, link = name.partition('/')
-        if kind not in QUANTITIES:  # transforms
-            return 0, -1, 0
-        node = ORDER.index(QUANTITIES[kind].node)
-        return node, links.index(link) if link else -1, quantities.index(kind)
+        node = nodes.index(OUTPUTS[kind].node)
+        return node, links.index(link) if link else -1, rows.index(kind)
 
     return sorted(names, key=key)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import Joint
-from screw_dynamics_ros.core.lie.screws import TWIST_ROWS, WRENCH_ROWS
-from screw_dynamics_ros.core.measurement.quantities import JOINTS, QUANTITIES
+from screw_dynamics_ros.core.outputs import JOINTS, OUTPUTS, POSE_ROWS
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
@@ -24,18 +23,7 @@ from screw_dynamics_ros.ros.recordings import forms
 from screw_dynamics_ros.ros.recordings.forms import Form, packed_stamps
 from screw_dynamics_ros.ros.recordings.outputs import Stack
 
-POSE = ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw')
 LINEAR_FIRST = np.array([3, 4, 5, 0, 1, 2])
-
-#: Labels of the elements of messages of two vectors.
-SCREW_ROWS = {'twist': TWIST_ROWS, 'wrench': WRENCH_ROWS}
-
-FORMS: dict[str, Callable[..., Form]] = {
-    'joint_efforts': forms.joint_efforts,
-    'matrix': forms.matrix,
-    'twist': forms.twist,
-    'wrench': forms.wrench,
-}
 
 
 class Topic(NamedTuple):
@@ -99,27 +87,25 @@ class Topics:
 
     def _topic(self, name: str, tokens: Mapping[str, str]) -> Topic | None:
         kind, _, link = name.partition('/')
-        if kind == 'acceleration':
+        if kind not in OUTPUTS:
             return None  # the nodes do not publish it
-        if kind == 'transforms':
+        row, joints = OUTPUTS[kind], self._scalar.joints
+        if row.form == 'transforms':
             if not self._moving:
                 return None
             frames = [(joint.parent, joint.child) for joint in self._moving]
-            part = StatePart(kind, (tuple(joint.child for joint in self._moving), POSE))
-            return Topic('/tf', forms.transforms(frames), (self._places,), part)
-        quantity, joints = QUANTITIES[kind], self._scalar.joints
+            links = tuple(joint.child for joint in self._moving)
+            part = StatePart(kind, (links, POSE_ROWS), unit=row.unit)
+            return Topic(row.topic, forms.transforms(frames), (self._places,), part)
         frame = twist_frame('hybrid', self._root, link) if kind == 'twist' else link
-        arguments = quantity.arguments(joints, self._labels, frame)
-        form = FORMS[quantity.message](*arguments)
+        arguments = row.arguments(joints, self._labels, frame)
+        form = getattr(forms, row.form)(*arguments)
         places = (self._scalar.v_places,) if self._scalar.held else ()
-        order = (LINEAR_FIRST,) if quantity.is_screw else places * quantity.labels.count(JOINTS)
+        order = (LINEAR_FIRST,) if row.is_screw else places * row.labels.count(JOINTS)
         path = '/'.join((kind, *([tokens[link]] if link else [])))
-        part = (
-            StatePart(path, (SCREW_ROWS[quantity.message],), frame)
-            if quantity.message in SCREW_ROWS
-            else StatePart(path, tuple(map(tuple, arguments)))
-        )
-        return Topic('/'.join((self._space, quantity.node, path)), form, order, part)
+        names = row.names(joints, self._labels)
+        part = StatePart(path, names, frame if row.has_frame else '', unit=row.unit)
+        return Topic('/'.join((self._space, row.node, path)), form, order, part)
 
     def stacks(self, results: Mapping[str, Array]) -> list[Stack]:
         """Return the messages for some states; messages with NaN are omitted."""

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.description.robot_description import Finding
+from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.core.measurement.identification.effort_scales import effort_ratio
 from screw_dynamics_ros.core.measurement.identification.state_checks import joints_subject
 from screw_dynamics_ros.core.types import Array
 
 from .section import Section
-from .session_data import TERMS, Configuration
+from .session_data import Configuration
 
 MAX_REST_VELOCITY = 0.02  # rad/s, m/s
 MAX_REST_MOTION = 0.01  # rad, m, of all positions

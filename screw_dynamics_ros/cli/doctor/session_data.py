@@ -14,15 +14,13 @@ import numpy as np
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.parameters.per_joint import EFFORTS
 from screw_dynamics_ros.nodes.parameters.robot_parameters import NO_EFFORTS
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 
 from ..joint_motions import JointMotions
-
-#: Default terms of measured efforts.
-TERMS = ('gravity', 'coriolis', 'friction', 'inertia', 'payload')
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
+from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.core.measurement.identification.effort_scales import (
     MIN_POSES,
     EffortScale,
@@ -36,7 +37,7 @@ from .efforts import (
     sum_of,
 )
 from .section import Section
-from .session_data import TERMS, SessionData
+from .session_data import SessionData
 from .suggestion import BRINGUP, DYNAMICS, KINEMATICS, SHARED, WRENCHES, Suggestion
 from .topics import efforts
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.outputs import OUTPUTS
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import leaf_links
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
@@ -33,14 +34,13 @@ COLORS = (
     '#17becf',
 )
 
-#: Topics with a torque or force for each joint, and the titles of their plots.
+#: Outputs with a torque or force for each joint, and the titles of their plots.
 JOINT_EFFORTS = {
-    'dynamics/gravity': 'Gravity torques',
-    'dynamics/coriolis': 'Coriolis torques',
-    'dynamics/friction': 'Friction torques',
-    'wrench_estimator/external_torque': 'External torques',
+    'gravity': 'Gravity torques',
+    'coriolis': 'Coriolis torques',
+    'friction': 'Friction torques',
+    'external_torque': 'External torques',
 }
-WRENCHES = 'wrench_estimator/wrench'
 WRENCH_PARTS = {'force': 'Force', 'torque': 'Moment'}
 
 
@@ -91,15 +91,15 @@ def joint_plots(robot: Robot, names: LayoutNames) -> Iterator[Plot]:
     """Yield a plot for each of `JOINT_EFFORTS`."""
     for name, title in JOINT_EFFORTS.items():
         if names.model_state is not None:
-            yield Plot(title, tuple(part_curves(names, name.rpartition('/')[2])))
+            yield Plot(title, tuple(part_curves(names, name)))
             continue
-        yield Plot(title, efforts(robot, names.topic(name)))
+        yield Plot(title, efforts(robot, names.topic(OUTPUTS[name].topic)))
 
 
 def wrench_plots(robot: Robot, names: LayoutNames) -> Iterator[Plot]:
     """Yield plots of force and moment for each link with an estimated wrench."""
     for link, token in topic_tokens(leaf_links(robot)).items():
-        topic = names.topic(f'{WRENCHES}/{token}')
+        topic = names.topic(f'{OUTPUTS["wrench"].topic}/{token}')
         elements = list(part_curves(names, f'wrench/{token}'))
         for half, (field, title) in enumerate(WRENCH_PARTS.items()):
             if names.model_state is not None:

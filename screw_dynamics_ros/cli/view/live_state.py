@@ -23,6 +23,7 @@ from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description, urdf_of
+from screw_dynamics_ros.core.outputs import OUTPUTS
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
@@ -33,7 +34,15 @@ from screw_dynamics_ros.ros.joint_states.reader import JointStateReader
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import printable, topic_tokens
 
-from .state import ContactForce, DiagnosticLine, Level, LinkWrench, ViewState, localized_contacts
+from .state import (
+    TORQUE_OUTPUTS,
+    ContactForce,
+    DiagnosticLine,
+    Level,
+    LinkWrench,
+    ViewState,
+    localized_contacts,
+)
 
 STATE_TIMEOUT = NANOSECONDS // 2  # ns; an older state is stale, and older outputs are not shown
 STATUS_TIMEOUT = 10 * NANOSECONDS  # ns; older statuses are stale
@@ -43,20 +52,13 @@ MAX_STATUSES = 64  # per message, and stored
 NO_ROBOT = '<robot name="none"><link name="none"/></robot>'
 
 #: Torques of the model, computed here if no node publishes them.
-TERMS = {
-    'gravity': 'gravity_torques',
-    'coriolis': 'coriolis_torques',
-    'friction': 'friction_torques',
-}
+TERMS = 'gravity', 'coriolis', 'friction'
 
 #: Topics with joint torques, and the names of the torques.
-TORQUE_TOPICS = {
-    **{f'dynamics/{name}': name for name in (*TERMS, 'inertia', 'payload')},
-    'wrench_estimator/external_torque': 'external',
-}
+TORQUE_TOPICS = {OUTPUTS[output].topic: name for output, name in TORQUE_OUTPUTS.items()}
 
 #: Topics of links, and topics of the localized contact.
-WRENCH, COVARIANCE = 'wrench_estimator/wrench/', 'wrench_estimator/wrench_covariance/'
+WRENCH, COVARIANCE = (f'{OUTPUTS[name].topic}/' for name in ('wrench', 'wrench_covariance'))
 CONTACT_POINT, CONTACT_FORCE = 'wrench_estimator/contact_point', 'wrench_estimator/contact_force'
 LEVELS: tuple[Level, ...] = ('ok', 'warning', 'error', 'stale')  # of diagnostic_msgs
 
@@ -78,7 +80,7 @@ class ShownRobot(ScalarJoints):
         self.urdf = urdf_of(text, self.robot.description)
         self.mapper = joint_state_mapper(self.robot)
         self.links = {token: link for link, token in topic_tokens(self.robot.link_names).items()}
-        self._kernel = self.robot.fuse(*TERMS.values())
+        self._kernel = self.robot.fuse(*(OUTPUTS[name].source(self.robot) for name in TERMS))
         self.terms(self.robot.neutral(), np.zeros(self.robot.nv))  # compiles
 
     def terms(self, q: Array, v: Array) -> dict[str, Array]:
@@ -221,7 +223,7 @@ class LiveState:
     def _torques(self, q: Array, v: Array, values: Mapping[str, Any]) -> dict[str, Array]:
         mapper = self.shown.mapper
         torques = {name: values[topic] for topic, name in TORQUE_TOPICS.items() if topic in values}
-        if not torques.keys() >= TERMS.keys():
+        if not torques.keys() >= {*TERMS}:
             torques = {**self.shown.terms(q, v), **torques}
         if mapper.has_effort:
             torques['measured'] = self.shown.whole_v(mapper.tau)

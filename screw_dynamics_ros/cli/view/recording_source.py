@@ -21,6 +21,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.measurement.annotation import Annotator
 from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
+from screw_dynamics_ros.core.outputs import OUTPUTS
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper, leaf_links
@@ -37,22 +38,19 @@ from ..annotate.annotation import Progress, description, read_states, whole_moti
 from ..annotate.request import Request
 from .mesh_files import installed_mesh, local_mesh
 from .payload_controls import add_payload_controls
-from .state import ContactForce, DiagnosticLine, LinkWrench, ViewState, localized_contacts
+from .state import (
+    TORQUE_OUTPUTS,
+    ContactForce,
+    DiagnosticLine,
+    LinkWrench,
+    ViewState,
+    localized_contacts,
+)
 
 SPEEDS = ('0.1', '0.25', '0.5', '1', '2', '5', '10')
 MIN_STEP_S = 0.01  # of the slider
 SLIDER_PERIOD_S = 0.2  # between updates of the slider while time runs
-#: Computed outputs, and their names in the bars.
-OUTPUTS = {
-    'gravity': 'gravity',
-    'inertia': 'inertia',
-    'coriolis': 'coriolis',
-    'friction': 'friction',
-    'payload': 'payload',
-    'external_torque': 'external',
-}
 ESTIMATOR = 'wrench_estimator'
-NODE_OF = {'external_torque': ESTIMATOR}  # other outputs: dynamics
 MOMENT_FIRST = [3, 4, 5, 0, 1, 2]  # of the numbers of messages, which begin with the force
 #: The numbers of messages that are shown: of a wrench, a covariance (6, 6), a point.
 SHOWN_NUMBERS = {
@@ -253,9 +251,9 @@ class RecordingSource:
         if not len(states.stamps):
             raise RecordingError(f'{path}: no valid state of the robot: {refusals(mapper)}')
         self._recorded = recorded_torques(path, types, start, ScalarJoints(self.robot))
-        self._wrenches = recorded_of_links(path, types, f'{start}{ESTIMATOR}/wrench', self.robot)
-        self._covariances = recorded_of_links(
-            path, types, f'{start}{ESTIMATOR}/wrench_covariance', self.robot
+        self._wrenches, self._covariances = (
+            recorded_of_links(path, types, f'{start}{OUTPUTS[name].topic}', self.robot)
+            for name in ('wrench', 'wrench_covariance')
         )
         self._contact = [
             recorded_numbers(path, types, f'{start}{ESTIMATOR}/{name}')
@@ -291,7 +289,7 @@ class RecordingSource:
             return ViewState(q, np.zeros_like(v), stamp / NANOSECONDS, diagnostics=(line,))
         computed = self._computed(k)
         torques = {}
-        for name, shown in OUTPUTS.items():
+        for name, shown in TORQUE_OUTPUTS.items():
             recorded = self._recorded.get(name)
             value = recorded.at(stamp) if recorded is not None else computed.get(name)
             if value is not None and np.isfinite(value).all():
@@ -346,7 +344,7 @@ class RecordingSource:
             self._contact = [None, None]
 
     def _annotator_with(self, payloads: Mapping[str, RigidBody]) -> Annotator:
-        return Annotator(self.robot, (*OUTPUTS, 'wrench'), leaf_links(self.robot), payloads)
+        return Annotator(self.robot, (*TORQUE_OUTPUTS, 'wrench'), leaf_links(self.robot), payloads)
 
     def add_controls(self, gui: Any) -> None:
         """Add the time axis, and the sliders of a payload."""
@@ -360,10 +358,10 @@ class RecordingSource:
 def recorded_torques(
     path: Path, types: dict[str, str], start: str, joints: ScalarJoints
 ) -> dict[str, RecordedOutput]:
-    """Return the recorded torques (N, nv) of nodes, by the names of `OUTPUTS`."""
+    """Return the recorded torques (N, nv) of nodes, by the names of `TORQUE_OUTPUTS`."""
     found = {}
-    for name in OUTPUTS:
-        topic = f'{start}{NODE_OF.get(name, "dynamics")}/{name}'
+    for name in TORQUE_OUTPUTS:
+        topic = f'{start}{OUTPUTS[name].topic}'
         if types.get(topic) != JOINT_STATE:
             continue
         try:

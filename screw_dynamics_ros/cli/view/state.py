@@ -17,6 +17,9 @@ from screw_dynamics_ros.core.types import Array
 #: Terms of the joint torques, in the stacking order of the bars.
 TORQUE_TERMS = ('gravity', 'inertia', 'coriolis', 'friction', 'payload')
 
+#: The same and external torques: names of outputs, and of the torques in the view.
+TORQUE_OUTPUTS = {**{name: name for name in TORQUE_TERMS}, 'external_torque': 'external'}
+
 #: Joint torques shown beside the stack.
 TOTAL_TORQUES = ('measured', 'external')
 

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 from std_msgs.msg import Header
 
+from screw_dynamics_ros.core.outputs import unit_of
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.data_path.records import Copy, ModelStatePart
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
-from screw_dynamics_ros.ros.messages.serialized import Template
+from screw_dynamics_ros.ros.messages.serialized import Contents, Template
 from screw_dynamics_ros.ros.model_state import ModelStateLayout, StatePart, located
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.services import REMEDY
@@ -112,8 +113,11 @@ class ModelStateTopic:
             model.robot.description.name,
             prefix + model.robot.description.root,
             [
-                *(StatePart(each.name, (mapper.joints,)) for each in vectors),
-                *(StatePart(each.name, *each.contents) for each in self._read),
+                StatePart(name, contents.labels, contents.frame_id, unit=unit_of(name))
+                for name, contents in (
+                    *((each.name, Contents((mapper.joints,))) for each in vectors),
+                    *((each.name, each.contents) for each in self._read),
+                )
             ],
         )
         names = {part.name.partition('/')[0] for part in layout.parts}

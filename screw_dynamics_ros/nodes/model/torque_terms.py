@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.measurement.quantities import inertial_torques
+from screw_dynamics_ros.core.measurement.formulas import inertial_torques
 from screw_dynamics_ros.core.measurement.reference_torques import (
     Q,
     V,
@@ -31,7 +31,6 @@ from screw_dynamics_ros.core.measurement.reference_torques import (
 from screw_dynamics_ros.core.robot.actuated_robot import REST, Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 
 from .actuated import actuated
 from .running_model import of_joints
@@ -109,22 +108,6 @@ def torque_terms(robot: Robot) -> TorqueTerms:
         Formula('weight', (gravity, carried, 'shares'), weight_torques),
         Formula('feedforward', every, feedforward_torques),
     )
-
-
-def base_wrench(robot: Robot) -> Formula:
-    """Return force and moment (6,) that a floating base lacks to be in equilibrium.
-
-    The environment exerts it in the measured motion, with payload, if the velocities v do not
-    change: at rest the weight, hence the sum of all contact wrenches. At the origin and in the axes
-    of the root link.
-    """
-    carried = robot.substitute('payload_torques', a=REST)
-    return Formula('base wrench', ('gravity_torques', 'coriolis_torques', carried), wrench_on_base)
-
-
-def wrench_on_base(*torques: Array) -> Array:
-    """Return the sum of torques (nv,) of a floating base, force first."""
-    return swap_linear_angular(sum_of_torques(*torques)[:6])
 
 
 def base_momentum(robot: Robot) -> Formula:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from screw_dynamics_ros.ros.model_state import UNITS
+from screw_dynamics_ros.core.outputs import OUTPUTS
 from screw_dynamics_ros.ros.parameters import Specification
 
 PARTS, SEPARATE, ALL = 'model_state', 'separate_topics', 'all'
@@ -18,7 +18,7 @@ TABLE = (
         [''],
         'Outputs in ~/model_state, one message for each joint state: names of quantities, for all '
         'their links, or all. Empty: no such topic.',
-        choices=(ALL, *UNITS),
+        choices=(ALL, *OUTPUTS),
     ),
     Specification(
         SEPARATE,

@@ -388,7 +388,7 @@ def test_outputs_are_not_overwritten(tmp_path, recorded, capsys):
 @pytest.mark.parametrize(
     ('options', 'text'),
     [
-        (['--outputs', 'grafity'], 'grafity: choose from gravity'),
+        (['--outputs', 'grafity'], 'grafity: choose from acceleration'),
         (['--set', 'observer=kalmann'], "no observer 'kalmann'"),
         (['--set', 'observr=kalman'], 'not NAME=VALUE with one of '),
         (['--set', 'gravity=0,0'], '3 numbers separated by commas'),

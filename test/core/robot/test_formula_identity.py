@@ -517,7 +517,7 @@ def test_without_sources_nothing_is_kept(folder, monkeypatch):
 def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
     """Made again they are equal, and a program of them is found without recording it."""
     pytest.importorskip('rclpy')
-    from screw_dynamics_ros.core.measurement.quantities import ENERGY
+    from screw_dynamics_ros.core.measurement.formulas import ENERGY
     from screw_dynamics_ros.nodes.force_torque import wrist_sensor_outputs
     from screw_dynamics_ros.nodes.model import torque_terms
     from screw_dynamics_ros.nodes.model.actuated import actuated
@@ -528,7 +528,8 @@ def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
         external_torque,
         output_filters,
     )
-    from screw_dynamics_ros.nodes.outputs.kinematics import kinematics_outputs, transforms
+    from screw_dynamics_ros.nodes.outputs.kinematics import transforms
+    from screw_dynamics_ros.nodes.outputs.quantity_messages import numbers_of
 
     description = random_description(2, 5, ('revolute', 'planar', 'prismatic'))
 
@@ -547,7 +548,7 @@ def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
             contact.pivots,
             Formula('body Jacobians', jacobians, contact_localization.stacked),
             wrist_sensor_outputs.motion_of(robot, 'link5', ['link3']),
-            kinematics_outputs.in_ros_order('velocity', 'link5', 'hybrid'),
+            numbers_of('twist', robot, 'link5', 'hybrid'),
             actuated(robot).inertia_of_joints(),
             of_joints(robot, 'mass_matrix'),
             Formula('row', ('joint_transforms',), transforms.row, (1,)),

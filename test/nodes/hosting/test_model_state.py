@@ -20,8 +20,10 @@ from std_msgs.msg import String
 from screw_dynamics_msgs.msg import ModelState, ModelStateLayout
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.outputs import FORMS, LINKS, OUTPUTS
+from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.ros import model_state
-from screw_dynamics_ros.ros.model_state import ModelStateReader, StatePart
+from screw_dynamics_ros.ros.model_state import ModelStateReader
 from screw_dynamics_ros.ros.topics import channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 from support.host_bench import Bench, Outputs, serialized
@@ -104,6 +106,10 @@ OF_OTHER_ROBOTS = {
 }
 
 
+#: Published while they are enabled.
+COMMANDED = {'feedforward', 'commands'}
+
+
 def numbers_of(message):
     """Return the numbers of a message of any topic."""
     kind = type(message).__name__
@@ -154,7 +160,7 @@ def test_each_part_has_the_numbers_of_its_topic(bench):
             compared.add(name.partition('/')[0])
     no_topic = {'position', 'velocity', 'effort'}
     assert compared | no_topic == {part.name.partition('/')[0] for part in layout.parts}
-    assert compared >= set(model_state.UNITS) - no_topic - OF_OTHER_ROBOTS
+    assert compared >= set(OUTPUTS) - no_topic - OF_OTHER_ROBOTS
     for name, value in (('position', 'q'), ('velocity', 'v'), ('effort', 'tau')):
         np.testing.assert_array_equal(state[name], sent[value])
     assert state.stamp == sent['stamp']
@@ -171,6 +177,25 @@ def test_labels_shapes_units_and_frames(bench):
     assert parts['transforms'].labels[1] == ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw')
     assert parts['gravity'].unit == 'N m | N'
     assert all(part.unit for part in parts.values())
+
+
+def test_channels_have_what_their_rows_say(bench):
+    """Topic, type, labels and needs of each output."""
+    made = bench()
+    columns = actuated(made.host.model.robot).velocity_labels
+    named = [each for each in made.host.states.channels if each.name]
+    for each in named:
+        row = OUTPUTS[each.name.partition('/')[0]]
+        assert each.topic.endswith('/tf' if row.form == 'transforms' else f'/{each.name}')
+        kind = each.publisher.msg_type
+        assert FORMS[row.form][0] == f'{kind.__module__.partition(".")[0]}/{kind.__name__}'
+        if LINKS not in row.labels:
+            assert each.contents.labels == row.names(made.joints, columns)
+        if row.name not in COMMANDED:
+            assert (each.velocity, each.effort) == (row.velocity, row.effort), each.name
+    assert {each.name.partition('/')[0] for each in named} == {
+        row.name for row in OUTPUTS.values() if row.node
+    } - OF_OTHER_ROBOTS
 
 
 def test_what_lacks_is_not_a_number_and_its_age_is_told(bench):
@@ -278,10 +303,3 @@ def test_damaged_messages_are_refused(bench):
     gap.parts[1].offset += 1
     with pytest.raises(ArgumentError, match='do not follow one another'):
         model_state.ModelStateLayout.from_message(gap)
-
-
-def test_units_cover_all_outputs(bench):
-    made = bench()
-    for each in made.host.states.channels:
-        if each.name:
-            assert StatePart(each.name, ()).unit

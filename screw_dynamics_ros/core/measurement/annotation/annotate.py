@@ -17,6 +17,7 @@ from screw_dynamics_ros.core.arms.inverse.manipulability import dexterities
 from screw_dynamics_ros.core.compile.kernels import Kernel, make_kernel
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ArgumentError
+from screw_dynamics_ros.core.outputs import OUTPUTS
 from screw_dynamics_ros.core.robot.actuated_robot import REST, Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula, fused_specification
 from screw_dynamics_ros.core.robot.robot import Robot
@@ -33,7 +34,7 @@ from ..estimation.observers.quantities import (
     static_torque,
 )
 from ..estimation.observers.table import OBSERVERS
-from ..quantities import QUANTITIES, contact
+from ..formulas import contact
 from .accelerations import accelerations
 from .observation import StackObserver
 from .settings import DEFAULT, AnnotationSettings, check_outputs
@@ -92,23 +93,11 @@ def annotate_arrays(
     dict
         Arrays with N rows, angular part first throughout:
 
-        ============================ ========= ====================================================
-        gravity, coriolis, friction  (nv,)     g(q), C(q, v) v, f(v) [N m, N]
-        acceleration                 (nv,)     see `accelerations` [rad/s^2, m/s^2]
-        inertia                      (nv,)     M(q) a [N m, N]
-        payload                      (nv,)     torques of the payloads [N m, N]
-        energy                       (2,)      kinetic, potential [J]
-        momentum                     (6,)      about the center of mass, in root axes [N m s, N s]
-        mass_matrix                  (nv, nv)  [kg m^2, kg m, kg]
-        transforms                   (m, 7)    of `Robot.transform_joints`: x, y, z, quaternion
-        external_torque              (nv,)     estimated, of the environment on the robot
-        external_torque_covariance   (nv, nv)  with observers that estimate it
-        twist/<link>                 (6,)      hybrid: of the origin of the link, in root axes
-        jacobian/<link>              (6, nv)   likewise
-        singularity/<link>           (4,)      smallest singular value, condition number, rank,
-                                               manipulability, as `Dexterity`
-        wrench/<link>                (6,)      at the origin of the link, in its axes [N m, N]
-        ============================ ========= ====================================================
+        By name, of links as 'twist/<link>'; labels, units and frames in `core.outputs.OUTPUTS`.
+        Torques and `acceleration` [rad/s^2, m/s^2], see `accelerations`, are (nv,). `transforms`
+        (m, 7) are those of `Robot.transform_joints`, twists and Jacobians hybrid: of the origin of
+        the link, in root axes. With observers that estimate it, external torques have an
+        `external_torque_covariance` (nv, nv).
 
         NaN where no estimate exists: before the observer has settled, in singular directions.
 
@@ -196,17 +185,13 @@ class Annotator:
     def _results(self) -> dict[str, Source]:
         """Return all results of the first program by name."""
         outputs, results = self.outputs, dict[str, Source]()
-        for name, quantity in QUANTITIES.items():
-            if name in outputs and quantity.output is not None:
-                results[name] = quantity.output
+        for row in filter(None, map(OUTPUTS.get, outputs)):
+            for link in self.frames if row.of_links else ('',):
+                if row.formula is not None:
+                    results[row.part(link)] = row.source(self.robot, link)
         if 'payload' in outputs:
             results['payload'] = self._of_load('payload_torques')
-        if 'transforms' in outputs:
-            results['transforms'] = 'joint_transforms'
         for link in self.frames:
-            for kind, function in (('twist', 'velocity'), ('jacobian', 'jacobian')):
-                if kind in outputs:
-                    results[f'{kind}/{link}'] = (function, link, 'hybrid')
             if 'singularity' in outputs:
                 results[f'body_jacobian/{link}'] = ('jacobian', link, 'body')
         if self._is_observed:
@@ -319,7 +304,9 @@ class Annotator:
         inputs['measured'] = tau
         with np.errstate(all='ignore'):
             found = self._kernel(inputs)
-            results = {name: found[name] for name in self.outputs if name in found}
+            results = {
+                name: array for name, array in found.items() if name.split('/')[0] in self.outputs
+            }
             if 'acceleration' in self.outputs:
                 results['acceleration'] = inputs['a']
             self._add_of_links(results, found, t, sampler)
@@ -349,9 +336,6 @@ class Annotator:
         """Add twists, Jacobians and singularity measures of the links."""
         chosen = sampler.chosen(t) if self._freedoms else None
         for link in self.frames:
-            for kind in ('twist', 'jacobian'):
-                if kind in self.outputs:
-                    results[f'{kind}/{link}'] = found[f'{kind}/{link}']
             if chosen is not None:
                 measures = np.full((len(t), 4), np.nan)
                 jacobians = found[f'body_jacobian/{link}'][chosen]

@@ -10,31 +10,18 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from screw_dynamics_ros.core import outputs as table
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 
 from ..estimation.effort_terms import TERMS
 from ..estimation.observers.parameters import JOINTS, ObserverParameters, check_per_joint
 from ..estimation.observers.table import OBSERVERS
 
-#: Outputs of the whole robot, and of links, such as 'twist/<link>'.
-OF_ROBOT = (
-    'gravity',
-    'coriolis',
-    'friction',
+#: Outputs by name: accelerations, which no node publishes, and those of the table.
+OUTPUTS = (
     'acceleration',
-    'inertia',
-    'payload',
-    'energy',
-    'momentum',
-    'center_of_mass',
-    'mass_matrix',
-    'transforms',
-    'external_torque',
+    *(row.name for row in table.OUTPUTS.values() if row.recorded and not row.of_base),
 )
-OF_LINKS = ('twist', 'jacobian', 'singularity', 'wrench')
-
-#: All outputs.
-OUTPUTS = OF_ROBOT + OF_LINKS
 
 #: Default outputs: all except matrices.
 DEFAULT = tuple(name for name in OUTPUTS if name not in ('mass_matrix', 'jacobian'))

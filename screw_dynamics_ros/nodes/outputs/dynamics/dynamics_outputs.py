@@ -21,9 +21,8 @@ from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
     PAYLOAD,
     TERMS,
 )
-from screw_dynamics_ros.core.measurement.quantities import CENTER_OF_MASS, ENERGY, QUANTITIES
+from screw_dynamics_ros.core.outputs import OUTPUTS
 from screw_dynamics_ros.core.robot.actuated_robot import Source
-from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
@@ -37,13 +36,12 @@ from screw_dynamics_ros.nodes.parameters import constraint_parameters, payload_p
 from screw_dynamics_ros.nodes.services import dynamics_services
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
-from ..quantity_messages import message_of
+from ..quantity_messages import channel_of, numbers_of
 from . import constraint_wrenches
 from .commands import Commands
 from .constraint_wrenches import ConstraintWrenches
@@ -75,8 +73,6 @@ SHAPING = {
     *(specification.name for specification in constraint_wrenches.TABLE),
 }
 
-MOMENTUM = Formula('momentum', ('centroidal_momentum',), swap_linear_angular)
-
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
@@ -86,7 +82,7 @@ class Outputs:
     ----------
     terms : TorqueTerms
     published : dict
-        The outputs of `QUANTITIES`, in the order of messages.
+        The outputs of `OUTPUTS` with a formula, as numbers of messages.
     order : tuple of str
         Joints of the commands; empty if the robot lacks some of them.
     absent : tuple of str
@@ -149,24 +145,21 @@ class Dynamics:
             raise ArgumentError(
                 'constraints cannot be combined with loop_closures; clear one of them'
             )
-        of_robot: dict[str, Source] = {
-            'mass_matrix': motors.mass_matrix_of_motors(),
-            'energy': ENERGY,
-            'momentum': MOMENTUM,
-            'center_of_mass': CENTER_OF_MASS,
+        published = {
+            row.name: getattr(terms, row.name) if row.name in TERMS else numbers_of(row.name, robot)
+            for row in OUTPUTS.values()
+            if row.node == 'dynamics' and row.formula and row.of_base <= robot.floating_base
         }
-        if robot.floating_base:
-            of_robot['base_wrench'] = torque_terms.base_wrench(robot)
         outputs = Outputs(
             terms,
-            {**{term: getattr(terms, term) for term in TERMS}, **of_robot},
+            published,
             order,
             absent,
             np.zeros(4 * len(joints)),
             ConstraintWrenches(*chosen, robot),
         )
         return DynamicsPlan(
-            [*vars(terms).values(), *of_robot.values()],
+            [*vars(terms).values(), *published.values()],
             parameters={'shares': self.shares, 'reference': outputs.reference},
             chosen=outputs,
         )
@@ -190,16 +183,8 @@ class Dynamics:
             labels = actuated(model.robot).velocity_labels
             root = self._host.parameters['frame_prefix'] + model.robot.description.root
             for name, output in outputs.published.items():
-                kind, template = message_of(name, model.joints, labels, root)
-                self._channels.append(
-                    Channel(
-                        self._publishers.get(kind, f'~/{name}'),
-                        template,
-                        {output: template.array(0)},
-                        name=name,
-                        velocity=not QUANTITIES[name].of_positions,
-                    )
-                )
+                arguments = model.joints, labels, root
+                self._channels.append(channel_of(self._publishers, name, arguments, output))
             self._channels += self.commands.bind(
                 model,
                 self._publishers,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS
 from screw_dynamics_ros.core.measurement.estimation.wrench_observability import (
     ReducedWrench,
     WrenchObservability,
@@ -24,15 +23,6 @@ from screw_dynamics_ros.ros.parameters import Parameters
 from . import observable_step as o
 from .contacts import Contact
 from .torque_covariance import TorqueCovariance
-
-VALIDITY_LABELS = (
-    *(f'share_{row}' for row in WRENCH_ROWS),
-    *(f'singular_value_{k}' for k in range(1, 7)),
-    'rank',
-    'condition_number',
-    'near_singular',
-    *(f'model_deviation_{row}' for row in WRENCH_ROWS),
-)
 
 NO_STATE = -1  # not the number of a state
 

@@ -26,12 +26,13 @@ from screw_dynamics_ros.core.measurement.estimation.support_wrenches import (
     support_wrenches,
 )
 from screw_dynamics_ros.core.measurement.estimation.threshold_flag import ThresholdFlag
+from screw_dynamics_ros.core.robot.actuated_robot import Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.state_clock import StateClock
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import Stage, python_step
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.nodes.model.torque_terms import base_momentum, base_wrench
+from screw_dynamics_ros.nodes.model.torque_terms import base_momentum
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
@@ -40,6 +41,7 @@ from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
+from ..quantity_messages import numbers_of
 from .torque_covariance import TorqueCovariance
 
 TABLE = (
@@ -89,7 +91,7 @@ class SupportPlan:
     ----------
     tokens : dict
         The last part of the topic name of each link; empty without a floating base.
-    base : Formula or None
+    base : output, Formula or None
         The wrench on the base without acceleration, force first.
     momentum : Formula or None
         `base_momentum`, unless the observer is static.
@@ -98,7 +100,7 @@ class SupportPlan:
     """
 
     tokens: dict[str, str]
-    base: Formula | None
+    base: Source | None
     momentum: Formula | None = None
     fault: str = ''
 
@@ -140,7 +142,7 @@ class SupportContacts:
             return SupportPlan({}, None)
         is_static = self._parameters['observer'] == 'static'
         momentum = None if is_static else base_momentum(robot)
-        return SupportPlan(topic_tokens(links), base_wrench(robot), momentum)
+        return SupportPlan(topic_tokens(links), numbers_of('base_wrench', robot), momentum)
 
     def bind(
         self,

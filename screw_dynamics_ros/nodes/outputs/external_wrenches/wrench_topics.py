@@ -9,18 +9,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core.arms.inverse.manipulability import freedoms
-from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.state_clock import StateClock
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
@@ -40,7 +36,7 @@ from ..kinematics.singularity_measures import random_samples
 from ..quantity_messages import message_of
 from . import observable_step
 from .finite_check import FiniteCheck
-from .observable_wrenches import VALIDITY_LABELS, ObservableWrench
+from .observable_wrenches import ObservableWrench
 from .output_filters import BANDS
 from .residual_step import fill_confidence
 from .tare_service import Tare
@@ -142,13 +138,14 @@ class WrenchTopics:
             fill=self.torque_covariance.fill,
             refresh=self._refresh_covariance,
         )
-        efforts = templates.joint_efforts(joints)
-        self._add_of_positions(JointState, 'residual', efforts, ())
+        kind, efforts = message_of('residual', joints, joints)
+        self._add_of_positions(kind, 'residual', efforts, ())
         self._tare.copy_offset_to(efforts.array(0))
+        kind, template = message_of('residual_confidence', joints, joints)
         self._add_of_positions(
-            Float64MultiArray,
+            kind,
             'residual_confidence',
-            templates.matrix(('confidence', *joints)),
+            template,
             (Gate(CALL, self._tare.record, fill_confidence),),
         )
         self._tare.record.confidence = self.channels[-1].arrays[0]
@@ -172,13 +169,13 @@ class WrenchTopics:
         self._wrenches[link] = reduced
         frame, token = self._prefix + link, plan.frames.tokens[link]
         kind, wrench = message_of('wrench', model.joints, model.joints, frame)
-        square = templates.matrix(WRENCH_ROWS, WRENCH_ROWS)
+        matrix, square = message_of('wrench_covariance', (), ())
         gate = Gate(POSITIVE, model.results[contact.pivots]) if contact.joints >= 6 else NO_OUTPUT
         self._add(kind, f'wrench/{token}', wrench, contact.wrench, gates=(gate,))
-        reduced_wrench, validity = wrench.copy(), templates.matrix(VALIDITY_LABELS)
+        reduced_wrench, (_, validity) = wrench.copy(), message_of('wrench_validity', (), ())
         reduced.write_into(validity.array(0), reduced_wrench.array(0), square.array(0))
         self._add(
-            Float64MultiArray,
+            matrix,
             f'wrench_covariance/{token}',
             square,
             gates=(gate, Gate(CALL, reduced, observable_step.fill_covariance)),
@@ -193,7 +190,7 @@ class WrenchTopics:
             refresh=reduced.refresh,
         )
         self._add_of_positions(
-            Float64MultiArray,
+            matrix,
             f'wrench_validity/{token}',
             validity,
             (Gate(CALL, reduced, observable_step.fill_validity),),

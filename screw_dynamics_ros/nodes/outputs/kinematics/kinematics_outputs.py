@@ -15,7 +15,8 @@ from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.lie.screws import REPRESENTATIONS
-from screw_dynamics_ros.core.measurement.quantities import QUANTITIES
+from screw_dynamics_ros.core.outputs import OUTPUTS
+from screw_dynamics_ros.core.robot.actuated_robot import Source
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
@@ -28,7 +29,6 @@ from screw_dynamics_ros.nodes.parameters import frame_parameters, transform_para
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 from screw_dynamics_ros.nodes.services import kinematics_services
 from screw_dynamics_ros.ros.diagnostics import Status
-from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import twist_frame
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.channel import Channel
@@ -36,7 +36,7 @@ from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 from .. import marker_topic
 from ..marker_topic import MarkerPlan, MarkerTopic
-from ..quantity_messages import message_of
+from ..quantity_messages import channel_of, numbers_of
 from . import kinematics_markers, singularity_measures
 from .description_topic import DescriptionTopic
 from .singularity_measures import Singularities
@@ -66,6 +66,13 @@ TABLE = (
 )
 
 
+#: Outputs of links that are computed by formulas.
+PUBLISHED = [
+    row.name
+    for row in OUTPUTS.values()
+    if row.node == 'kinematics' and row.of_links and row.formula
+]
+
 #: Parameters that require a new model, and those of drawings only.
 SHAPING = {
     'frames',
@@ -86,21 +93,20 @@ class LinkOutputs:
 
     Attributes
     ----------
-    jacobian, velocity : Formula
-        Published quantities, linear part first.
+    published : dict
+        Numbers of messages by the name of the output.
     body_jacobian, body_velocity : output or Formula
         Angular part first; the Jacobian has the columns of joints with one coordinate.
     """
 
-    jacobian: Formula
-    velocity: Formula
+    published: dict[str, Source]
     body_jacobian: Output | Formula
     body_velocity: Output | Formula
 
     @property
     def outputs(self) -> list[Output | Formula]:
         """All outputs."""
-        return [self.jacobian, self.velocity, self.body_jacobian, self.body_velocity]
+        return [*self.published.values(), self.body_jacobian, self.body_velocity]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,16 +159,10 @@ class Kinematics:
         transforms = self._transforms.outputs(robot)
         links = {
             link: LinkOutputs(
-                Formula(
-                    'linear first',
-                    (
-                        motors.columns_of_motors(
-                            ('jacobian', link, self._parameters['jacobian_representation'])
-                        ),
-                    ),
-                    swap_linear_angular,
-                ),
-                in_ros_order('velocity', link, self._parameters['twist_representation']),
+                {
+                    name: numbers_of(name, robot, link, self._parameters[f'{name}_representation'])
+                    for name in PUBLISHED
+                },
                 motors.columns_of_motors(of_joints(robot, ('jacobian', link, 'body'))),
                 ('velocity', link, 'body'),
             )
@@ -216,24 +216,15 @@ class Kinematics:
         singularities: Singularities,
     ) -> list[Channel]:
         """Return the topics of one link."""
-        get = self._publishers.get
         prefix, root = self._host.parameters['frame_prefix'], model.robot.description.root
         columns = actuated(model.robot).velocity_labels
         frame = twist_frame(self._parameters['twist_representation'], prefix + root, prefix + name)
-        channels = []
-        for quantity, output in (('jacobian', link.jacobian), ('twist', link.velocity)):
-            kind, template = message_of(quantity, model.joints, columns, frame)
-            channels.append(
-                Channel(
-                    get(kind, f'~/{quantity}/{token}'),
-                    template,
-                    {output: template.array(0)},
-                    name=f'{quantity}/{token}',
-                    velocity=not QUANTITIES[quantity].of_positions,
-                )
-            )
+        channels = [
+            channel_of(self._publishers, quantity, (model.joints, columns, frame), output, token)
+            for quantity, output in link.published.items()
+        ]
         if singularities.is_defined:
-            publisher = get(Float64MultiArray, f'~/singularity/{token}')
+            publisher = self._publishers.get(Float64MultiArray, f'~/singularity/{token}')
             channels.append(singularities.channel(name, token, publisher))
         return channels
 
@@ -309,8 +300,3 @@ def links_of(adopted: Adopted[KinematicsPlan]) -> dict[str, LinkOutputs]:
 def known_twist(adopted: Adopted[KinematicsPlan], output: Output | Formula) -> Array:
     """Return the body twist of a link in the current state, (6,); zero while it is unknown."""
     return adopted.model.results[output] if adopted.mapper.has_velocity else np.zeros(6)
-
-
-def in_ros_order(what: str, link: str, representation: str) -> Formula:
-    """Return the 'jacobian' or 'velocity' of a link, linear part first."""
-    return Formula('linear first', ((what, link, representation),), swap_linear_angular)

@@ -101,7 +101,7 @@ def test_names_that_do_not_exist():
     with pytest.raises(UnknownNameError, match="no observer 'x'; choose one of static, filtered"):
         AnnotationSettings(observer='x')
     check_outputs(OUTPUTS)
-    with pytest.raises(UnknownNameError, match="no output 'x'; choose of gravity, coriolis"):
+    with pytest.raises(UnknownNameError, match="no output 'x'; choose of acceleration, transforms"):
         check_outputs(('gravity', 'x'))
     with pytest.raises(ArgumentError, match='observer_effort_deviation has 2 elements'):
         AnnotationSettings(observer_effort_deviation=(1.0, 2.0))

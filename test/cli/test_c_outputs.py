@@ -1,0 +1,237 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""`compile --output`: C functions beside the messages of the nodes, for the same joint states."""
+
+import ctypes
+import re
+import subprocess
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+
+import rclpy
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from std_msgs.msg import String
+
+from screw_dynamics_ros.cli import compile as command
+from screw_dynamics_ros.cli.c_outputs import COutputs
+from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.measurement.estimation.low_pass import weights
+from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
+from screw_dynamics_ros.core.measurement.reference_torques import rows
+from screw_dynamics_ros.core.outputs import OUTPUTS
+from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
+from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
+from screw_dynamics_ros.nodes.outputs.kinematics.kinematics_outputs import Kinematics
+from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID
+from support.cpp_programs import COMPILER, FLAGS, STRICT, needs_compilers
+from support.host_bench import Bench, serialized
+from support.robots import urdf_path
+
+pytestmark = needs_compilers
+
+ARM = urdf_path('panda').read_text()
+LINK, STEP, T = 'panda_hand_tcp', 0.01, 0.02
+CUTOFFS, BANDS = (20.0, 9.0), (0.3, 0.2, 0.1)
+VALUES = {
+    'observer_time_constant': T,
+    'torque_cutoff': CUTOFFS[0],
+    'wrench_cutoff': CUTOFFS[1],
+    'torque_dead_band': BANDS[0],
+    'force_dead_band': BANDS[1],
+    'moment_dead_band': BANDS[2],
+    'observer_effort_deviation': [0.5],
+}
+
+#: What no formula computes: vectors of joint states, flags, and what nodes compute in loops.
+REFUSED = {
+    'position', 'velocity', 'effort', 'singularity', 'commands', 'constraint_wrench',
+    'external_torque_covariance', 'residual', 'residual_confidence', 'wrench_covariance',
+    'reduced_wrench', 'wrench_validity', 'contact', 'collision', 'contact_wrench',
+    'contact_wrench_covariance', 'support',
+}  # fmt: skip
+EXPORTED = [
+    row.part(LINK if row.of_links else '')
+    for row in OUTPUTS.values()
+    if row.name not in REFUSED and not row.of_base
+]
+
+
+class Groups:
+    """All groups in one process, as in `bringup`."""
+
+    def __init__(self, node, host):
+        self.first = Kinematics(node, host)
+        self.nodes = [
+            Node(name, namespace='/life', enable_rosout=False)
+            for name in ('dynamics', 'wrench_estimator')
+        ]
+        self.dynamics = Dynamics(self.nodes[0], host)
+        self.estimator = WrenchEstimator(self.nodes[1], host)
+        host.add(self.dynamics, self.nodes[0])
+        host.add(self.estimator, self.nodes[1])
+        self.nodes[0].set_parameters([Parameter('enabled', value=True)])
+
+    def __getattr__(self, name):
+        return getattr(self.first, name)
+
+
+@pytest.fixture
+def bench(monkeypatch, ros_domain):
+    rclpy.init(domain_id=ros_domain)
+    made = Bench(monkeypatch, Groups, 'all', model_state=['all'])
+    yield made
+    made.close()
+    for node in made.part.nodes:
+        node.destroy_node()
+    rclpy.shutdown()
+
+
+class CProgram:
+    """The function that the command writes, compiled."""
+
+    def __init__(self, folder, text, names, *arguments):
+        urdf = folder / 'robot.urdf'
+        urdf.write_text(text)
+        named = [each for name in names for each in ('--output', name)]
+        given = [str(urdf), *named, '--name', 'made', '--folder', str(folder), *arguments]
+        assert command.main(given) == command.WRITTEN
+        library = folder / 'made.so'
+        options = [flag for flag in FLAGS if flag != '-ffp-contract=fast']
+        subprocess.run(
+            [COMPILER, *STRICT, *options, 'made.c', '-lm', '-o', library], check=True, cwd=folder
+        )
+        self.function = ctypes.CDLL(library).made
+        header = (folder / 'made.h').read_text()
+        self.inputs = re.findall(r'  in:  (\w+) \(', header)
+        found = re.findall(r'  out: (\w+) \((.*)\)', header)
+        self.results = {name: np.zeros([*map(int, re.findall(r'\d+', x))]) for name, x in found}
+
+    def __call__(self, given):
+        """Compute all results for inputs by name; memory comes from the results before."""
+        for name in self.results:
+            if name.startswith('next_'):
+                given[name.removeprefix('next_')] = self.results[name].copy()
+        arrays = [np.ascontiguousarray(given[name], dtype=float) for name in self.inputs]
+        every = [*arrays, *self.results.values()]
+        self.function(*(each.ctypes.data_as(ctypes.c_void_p) for each in every))
+        return self.results
+
+
+def set_parameters(node, values):
+    done = node.set_parameters([Parameter(name, value=value) for name, value in values.items()])
+    assert all(each.successful for each in done), done
+
+
+@pytest.mark.parametrize('observer', OBSERVERS)
+def test_functions_in_c_give_the_numbers_of_the_messages(bench, tmp_path, observer):
+    """All outputs with a formula, with the memories of observers and filters over many states."""
+    host, estimator = bench.host, bench.part.estimator
+    set_parameters(bench.part.nodes[1], {**VALUES, 'observer': observer})
+    host.source.receive(String(data=ARM))
+    bench.finish()
+    bench.part._transforms.look()  # no other node has the frames
+    robot, joints = host.model.robot, host.mapper.joints
+    n = len(joints)
+    made = CProgram(tmp_path, ARM, EXPORTED, '--observer', observer)
+    rng, channels = np.random.default_rng(1), {c.name: c for c in host.states.channels if c.name}
+    shares, reference = np.array([1.0, 0.0, 1.0, 1.0, 1.0]), np.zeros(4 * n)
+    set_parameters(
+        bench.node, {'effort_terms': [term for term, share in zip(TERMS, shares) if share]}
+    )
+    host.model.payload[:] = robot.payload_parameters(
+        {LINK: RigidBody(1.3, [0, 0.02, 0.1], np.eye(3))}
+    )
+    values = [estimator._observer._of_joints(name) for name in OBSERVERS[observer].parameters]
+    phase = rng.uniform(0.0, 6.0, n)
+    compared = dict.fromkeys(EXPORTED, 0)
+    is_settled = False
+    for k in range(25):
+        q = 0.5 * np.sin(phase + k * STEP) + [0, 0, 0, -1.5, 0, 1.5, 0, 0.02]
+        v = 0.5 * np.cos(phase + k * STEP)
+        tau = robot.gravity_torques(q) + rng.normal(size=n)
+        a = rng.normal(size=n)
+        rows(bench.part.dynamics.outputs.reference)[:] = rows(reference)[:] = [np.ones(n), q, v, a]
+        bench.clock.offset += STEP
+        host.states.receive(serialized(joints, q, bench.clock.time_ns(), v, tau), {})
+        first = k == 0
+        step = (
+            [1.0] * n + [0.0, 0.0, 1.0]
+            if first
+            else [np.exp(-STEP / T)] * n
+            + [
+                1.0 / STEP,
+                STEP,
+                0.0,
+            ]
+        )
+        torque, wrench = (weights(x, STEP) if is_settled else [0, 0, 1] for x in CUTOFFS)
+        is_settled = estimator._observer.is_settled  # filters begin with the first valid torque
+        results = made({
+            'q': q, 'v': v, 'a': a, 'gravity': [0.0, 0.0, -9.81], 'payload': host.model.payload,
+            'effort_shares': shares, 'measured': tau, 'offset': np.zeros(n), 'shares': np.ones(5),
+            'reference': reference, 'observer_step': step, 'dead_bands': BANDS,
+            'observer_parameters': np.concatenate(values) if values else [0.0],
+            'torque_weights': torque, 'wrench_weights': wrench, 'contact': [0.001, 0.2, 0.02],
+        })  # fmt: skip
+        for name in EXPORTED:
+            row, channel = OUTPUTS[name.split('/')[0]], channels[name]
+            if channel.state == NOT_VALID:
+                continue
+            result = results[f'{name}_torques' if name in TERMS else name.replace('/', '_')]
+            if row.is_screw:
+                result = np.roll(result, 3, axis=0)
+            sent = np.concatenate([array.ravel() for array in channel.arrays])
+            if name == 'feedforward':  # before limits and ramps
+                sent = host.model.results[bench.part.dynamics.outputs.terms.feedforward]
+            np.testing.assert_allclose(sent, result.ravel(), rtol=1e-9, atol=1e-9, err_msg=name)
+            compared[name] += 1
+    assert all(compared.values()), compared
+
+
+def test_outputs_of_a_floating_base_by_pinocchio(tmp_path):
+    pytest.importorskip('pinocchio')
+    from support.free_robot import FreeModel
+
+    text = urdf_path('solo12').read_text()
+    joints = Robot.from_urdf(text, backend='reference', floating_base=True).joint_names
+    peer, names = FreeModel(text, joints), ['base_wrench', 'momentum', 'center_of_mass_twist']
+    made = CProgram(tmp_path, text, names, '--floating-base')
+    results = made({
+        'q': np.concatenate([peer.p, peer.R.as_quat(), peer.q]),
+        'v': np.concatenate([peer.twist, peer.v]),
+        'gravity': peer.model.gravity.linear,
+        'payload': np.zeros(10 * (len(joints) + 1)),
+    })  # fmt: skip
+    expected = peer.expected()
+    for name in names[:2]:
+        np.testing.assert_allclose(np.roll(results[name], 3), expected[f'dynamics/{name}'])
+    velocity = expected['dynamics/center_of_mass'][3:]
+    np.testing.assert_allclose(results[names[2]], [0, 0, 0, *velocity])
+
+
+def test_what_is_refused(tmp_path):
+    """Names that do not exist, outputs without a formula, too few joints."""
+    made = COutputs(Robot.from_urdf(urdf_path('planar_2r'), backend='reference'))
+    for name, error, text in (
+        ('weight', UnknownNameError, "no output 'weight'; choose one of position, "),
+        ('twist', UnknownNameError, "'twist' does not name an output; write twist/LINK"),
+        ('gravity/tip', UnknownNameError, 'write gravity'),
+        ('twist/hand', UnknownNameError, "'hand'"),
+        ('base_wrench', ArgumentError, 'use --floating-base'),
+        ('wrench/tip', ArgumentError, '2 joints move it'),
+        *(
+            (OUTPUTS[name].part('tip' if OUTPUTS[name].of_links else ''), ArgumentError, text)
+            for name in REFUSED
+            for text in ['is not computed by one formula|requires a floating base']
+        ),
+    ):
+        with pytest.raises(error, match=text):
+            made.add(name)
+    assert not made.results
