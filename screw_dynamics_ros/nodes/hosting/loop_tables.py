@@ -124,8 +124,7 @@ class LoopTables:
             loop.message, loop.info = taken.message, taken.info
         loop.delays, loop.gaps, loop.load = pipeline.delay, pipeline.gaps, pipeline.load
         loop.layout, loop.history = MessageLayout(), StateHistory()
-        loop.channels = loop.parts = loop.preparations = loop.steps = ()
-        loop.inputs = pipeline.inputs
+        loop.channels = loop.parts = loop.preparations = loop.steps = loop.inputs = ()
 
     def receive(self, data: bytes, info: Mapping[str, Any], arrival: int) -> bool:
         """Set the state from an ordinary message; return False without doing so for others.
@@ -208,7 +207,7 @@ class LoopTables:
             self._model, self._listened, self._changes = model, listened, changes
         for refresh in self._refreshed:
             refresh()
-        layout = pipeline.layout
+        loop.inputs, loop.is_read, layout = pipeline.inputs, bool(listened), pipeline.layout
         loop.armed = (
             not is_verifying
             and layout is not None
@@ -252,7 +251,7 @@ class LoopTables:
             del self._gates[channel]  # of another model
         for channel in listened:
             self._fill(channel)
-        self.loop.channels, self.loop.is_read = tuple(listened), bool(listened)
+        self.loop.channels = tuple(listened)
         # Several outputs may share one function.
         refreshes = (channel.refresh for channel in listened)
         self._refreshed = list(dict.fromkeys(refresh for refresh in refreshes if refresh))

@@ -199,7 +199,7 @@ class StatePipeline(AnsweredStates):
         try:
             self.tables.update(self, is_verifying)
         except Exception as error:
-            self.tables.loop.armed = False
+            self.tables.loop.armed = self.tables.loop.is_read = False
             FAULTS.record('tables of the loop', error)
 
     def _follow_changes(self) -> None:
@@ -235,15 +235,16 @@ class StatePipeline(AnsweredStates):
 
     def answer(self) -> None:
         """Publish the results for the current state."""
-        self.finish(self.tables.functions.answer(self.tables.loop))
+        outcome = self.tables.functions.answer(self.tables.loop)
+        self.finish(outcome)
+        if outcome == CHANGED:  # other steps may be needed
+            self.arm()
         self.observe_history()
 
     def finish(self, outcome: int) -> None:
-        """Note why a state has no results, or use other steps for the next one."""
+        """Note why a state has no results."""
         loop = self.tables.loop
-        if outcome == CHANGED:
-            self.arm()
-        elif outcome == TOO_LATE:
+        if outcome == TOO_LATE:
             self.load.was_late(loop.start, loop.start - (loop.arrival - loop.delay))
         elif outcome == NOT_FINITE:
             self.load.overflowed(time.monotonic())

@@ -13,10 +13,11 @@ from screw_dynamics_ros.core.compile.typed.external import prototype
 from screw_dynamics_ros.core.compile.typed.records import Opaque
 
 from .faults import FAULTS
+from .state_lock import STATE_LOCK
 
 
 class PythonFunction(Opaque):
-    """A function of Python that replaces a typed one.
+    """A function of Python that replaces a typed one; called with the lock of states.
 
     Parameters
     ----------
@@ -43,8 +44,11 @@ class PythonFunction(Opaque):
 
     def __call__(self, *_: Any) -> int:
         """Return the result; errors are reported."""
+        STATE_LOCK.nest(1)
         try:
             return int(self._function() or 0)
         except Exception as error:
             FAULTS.record(self._name, error)
             return self._failed
+        finally:
+            STATE_LOCK.nest(-1)

@@ -116,6 +116,10 @@ class StateLock(Opaque):
         """Hold the lock that compiled code has acquired in this thread, until `release`."""
         self._depth += 1
 
+    def nest(self, step: int) -> None:
+        """Begin (1) or end (-1) a section of Python while compiled code holds the lock."""
+        self._depth += step
+
     def release(self) -> None:
         """Release the lock after `acquire` or `adopt`."""
         self._depth -= 1
