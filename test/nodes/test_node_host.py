@@ -38,9 +38,9 @@ WALK = {
     'nodes/hosting/state_input.py',
     'nodes/hosting/loop_tables.py',
     'ros/data_path/loop.py',
-    'ros/data_path/rcl.py',
     'core/compile/typed/memory.py',
     'core/compile/typed/external.py',
+    'core/compile/typed/library.py',
     'ros/joint_states/mapper.py',
     'ros/joint_states/reported_states.py',
 }
@@ -48,7 +48,7 @@ WALK = {
 BOOKKEEPING = {
     'core/compile/typed/functions.py',
     'core/compile/typed/records.py',
-    'core/measurement/estimation/observers/steps.py',
+    'core/state_clock.py',
     'nodes/hosting/load.py',
     'nodes/hosting/stamp_clock.py',
     'ros/data_path/records.py',

@@ -12,13 +12,13 @@ pytest.importorskip('screw_dynamics_msgs.srv._set_link_inertia')
 import rclpy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_msgs import srv
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ErrorCode
 from screw_dynamics_ros.core.measurement.formulas import ENERGY
-from screw_dynamics_ros.core.measurement.reference_torques import rows
 from screw_dynamics_ros.nodes.model.link_inertias import with_inertias
 from screw_dynamics_ros.nodes.outputs.quantity_messages import numbers_of
 from screw_dynamics_ros.ros.messages.conversions import write_inertia
@@ -77,9 +77,12 @@ def state(bench, seed=1, seconds=0.004):
     rng = np.random.default_rng(seed)
     width = ROBOT.limits.upper - ROBOT.limits.lower
     q = ROBOT.limits.lower + width * rng.uniform(0.2, 0.8, ROBOT.nv)
-    v, a = rng.normal(size=(2, ROBOT.nv))
-    rows(bench.part.outputs.reference)[:] = [np.ones(ROBOT.nv), q, v, a]
+    v, a = 0.1 * rng.normal(size=(2, ROBOT.nv))
     bench.clock.offset += seconds
+    point = JointTrajectoryPoint(positions=q, velocities=v, accelerations=a)
+    bench.part.reference.receive(
+        JointTrajectory(joint_names=list(ROBOT.joint_names), points=[point])
+    )
     bench.host.states.receive(serialized(ROBOT.joint_names, q, bench.clock.time_ns(), v), {})
     return q, v, a
 

@@ -304,7 +304,6 @@ def test_covariance_needs_no_more_when_nobody_listens(bench, robot, monkeypatch)
     )
     bench.host.states.look_for_listeners()
     monkeypatch.setattr(observable_wrenches.ObservableWrench, 'seen', None)
-    monkeypatch.setattr(observable_wrenches.ObservableWrench, 'fill_reduced', None)
     monkeypatch.setattr(torque_covariance.TorqueNoise, 'covariance', None)
     sent = set(push(bench, robot, APPLIED)) - {'markers'}  # drawn beside, of states before
     monkeypatch.undo()

@@ -109,6 +109,7 @@ def typed(function: Function) -> Function:
     """
     declaration = declared(function)
     arrays = [(k, type_) for k, (_, type_) in enumerate(declaration.parameters) if type_.element]
+    floats = [k for k, (_, type_) in enumerate(declaration.parameters) if type_ is FLOAT]
     if not arrays:
         function.__typed__ = declaration  # type: ignore[attr-defined]
         return function
@@ -119,6 +120,8 @@ def typed(function: Function) -> Function:
         for k, type_ in arrays[: len(given)]:
             if type(given[k]) is not memoryview:
                 given[k] = view(declaration, k, given[k], type_)
+        for k in floats:
+            given[k] = float(given[k])  # those of NumPy warn
         return function(*given)
 
     run.__typed__ = declaration  # type: ignore[attr-defined]
