@@ -26,7 +26,7 @@ from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.measured_body import measurement, vector
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.services.payload_services import link_of
-from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, kernel, seconds, time_of
+from screw_dynamics_ros.ros.data_path.loop import compiled_step, kernel
 from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -369,5 +369,5 @@ def write_wrench(t: TaskReference) -> None:
 @compiled_step
 def follow_law_reference(t: TaskReference, loop: LoopRecord) -> int:
     """Write the reference, see `TaskReference.update`."""
-    write_law_reference(t, loop.mapper.stamp, seconds(time_of(loop, MONOTONIC)), loop.state)
+    write_law_reference(t, loop.mapper.stamp, loop.start, loop.state)
     return TAKEN

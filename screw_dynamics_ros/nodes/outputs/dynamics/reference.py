@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, seconds, time_of
+from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -215,5 +215,5 @@ def write_reference(f: FollowedReference, stamp: int, now: float, measured: Floa
 @compiled_step
 def follow(f: FollowedReference, loop: LoopRecord) -> int:
     """Write the reference, see `FollowedReference.update`."""
-    write_reference(f, loop.mapper.stamp, seconds(time_of(loop, MONOTONIC)), loop.state)
+    write_reference(f, loop.mapper.stamp, loop.start, loop.state)
     return TAKEN
