@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 
-from screw_dynamics_ros.ros.data_path.records import LoadCounts, count_message, count_served
+from screw_dynamics_ros.ros.data_path.records import LoadCounts, count_message
 
 MAX_LOSS_SHARE = 0.1  # fraction of lost or merged joint states above which a warning is reported
 
@@ -49,10 +49,6 @@ class Load(LoadCounts):
         self.unreadables += 1
         self.last_unreadable = now
         self.unreadable_reason = str(error)
-
-    def was_served(self, duration: float) -> None:
-        """Count a state that was processed within `duration` [s]."""
-        count_served(self, duration)
 
     def take(self, now: float) -> dict[str, str]:
         """Return rates and times since the last report, and reset them."""

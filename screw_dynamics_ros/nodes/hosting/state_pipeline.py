@@ -66,11 +66,6 @@ class StatePipeline(AnsweredStates):
         self._merged: ObservedState | None = None  # by Python, and not observed yet
         self._free_since = self._turn = -math.inf
 
-    @property
-    def suspended(self) -> bool:
-        """Whether an input is lost that stops the outputs."""
-        return any(each.is_lost and each.stops for each in self.inputs)
-
     def use(self, model: RunningModel, mapper: JointStateMapper) -> None:
         """Adopt a model; discard a waiting state of another robot."""
         if mapper is not self.mapper:

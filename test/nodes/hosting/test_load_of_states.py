@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.nodes.hosting.load import Load
+from screw_dynamics_ros.ros.data_path.records import count_served
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def test_rates_and_times_are_those_since_the_last_report(load):
     for k in range(1, 9):
         load.arrived(begin + 0.25 * k)
     for duration in (1e-4, 3e-4, 2e-4):
-        load.was_served(duration)
+        count_served(load, duration)
     assert load.take(begin + 2.0) == {
         'rate [Hz]': '4.0',
         'processing mean [us]': '200.0',
@@ -33,7 +34,7 @@ def test_rates_and_times_are_those_since_the_last_report(load):
     load.arrived(begin + 2.5)
     assert load.take(begin + 2.5) == {'rate [Hz]': '2.0'}
     assert load.take(begin + 2.5) == {'rate [Hz]': '0.0'}
-    load.was_served(5e-5)
+    count_served(load, 5e-5)
     assert load.take(begin + 3.5)['processing longest [us]'] == '50.0'
     assert load.arrivals == 9
 
