@@ -100,15 +100,47 @@ def test_standard_services(offered):
     assert STATE_LOCK._depth == 0
 
 
+def test_an_answer_follows_a_task(offered, monkeypatch):
+    """Under the lock of states, unless the task has failed; the header is that of the answer."""
+    pytest.importorskip('screw_dynamics_msgs')
+    worker = SimpleNamespace(call=lambda function, *arguments: function(*arguments))
+    monkeypatch.setattr(offered.services, 'worker', worker)
+    offered.services.nodes.append(offered.node)
+    seen = []
+
+    def task():
+        return compute, (faults.pop(),)
+
+    def answer(request, response):
+        seen.append((response.applied, STATE_LOCK._depth))
+        return f'{response.message}, applied'
+
+    faults = [True, False]
+    offered.services.serve('EstimatePayload', '~/estimate', answer, task)
+    types, callback = offered.callbacks['/arm/estimate']
+    answers = [callback(types.Request(), types.Response()) for _ in faults[:]]
+    assert [each.message for each in answers] == ['computed, applied', r'it\nmoves']
+    assert [each.error_code for each in answers] == [ErrorCode.SUCCESS, ErrorCode.NOT_AT_REST]
+    assert seen == [(True, 1)]
+
+
+def compute(is_fault, request, response):
+    if is_fault:
+        fail(request, response)
+    response.applied, response.message = True, 'computed'
+
+
 def test_requests_are_reported(offered):
     """With the reason of the last one, if it failed."""
-    faults = [True, False]
+    faults = [False, True, False]
     offered.serve('Trigger', lambda *given: fail(*given) if faults.pop() else 'done')
     assert offered.report('Trigger') == '0 requests, 0 without success'
     offered.ask('Trigger')
     assert offered.report('Trigger') == '1 requests, 0 without success'
     offered.ask('Trigger')
     assert offered.report('Trigger') == r'2 requests, 1 without success, the last one: it\nmoves'
+    offered.ask('Trigger')
+    assert offered.report('Trigger') == '3 requests, 1 without success'
     assert offered.services.status().level == Level.OK
 
 
