@@ -26,9 +26,11 @@ from .registry import COMMANDS, EXECUTABLES, NODES
 
 TRANSFORMATIONS = 'tf_transformations'  # if it is missing, a line names the remedy
 ROS_MODULES = ('ament_index_python', 'builtin_interfaces', 'launch', 'launch_ros', 'rclpy')
-INTERRUPTED = 128 + signal.SIGINT  # exit status of a tool; that of a node is 0
 PROGRAM = 'screw-dynamics'  # what pip installs
-WRONG_COMMAND_LINE = 2  # exit status, as that of argparse
+
+# Exit status of commands; doc/reference/nodes/index.md explains them. UNUSABLE is that of argparse.
+DONE, NEGATIVE, UNUSABLE, PARTIAL = range(4)
+INTERRUPTED = 128 + signal.SIGINT  # that of a node is 0
 
 
 def end_node_at_once() -> None:
@@ -70,7 +72,8 @@ def run_command(name: str) -> int:
     except ModuleNotFoundError as error:
         if not is_of_ros(error.name):
             raise
-        sys.exit(f'{name}: {reason(error)}')
+        print(f'{name}: {reason(error)}', file=sys.stderr)
+        return UNUSABLE
 
 
 def is_of_ros(module: str | None) -> bool:
@@ -113,7 +116,7 @@ def main() -> int | None:
     near = get_close_matches(name, EXECUTABLES, 1)
     hint = f'did you mean {near[0]}? ' if near else ''
     print(f'{PROGRAM}: there is no {name!r}; {hint}{PROGRAM} --help lists all', file=sys.stderr)
-    return WRONG_COMMAND_LINE
+    return UNUSABLE
 
 
 def help_text() -> str:

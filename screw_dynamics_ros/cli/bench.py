@@ -10,7 +10,6 @@ Python; one sample of a stack. Times are the smallest of several runs.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 import timeit
 from collections.abc import Callable, Iterator, Sequence
@@ -20,22 +19,20 @@ from typing import Any
 
 import numpy as np
 
-from ..core import Robot, ScrewDynamicsError
+from ..core import Robot
 from ..core.compile.kernels import BACKENDS
 from ..core.description.formats import read_robot_description
+from ..entry import DONE
 from .command_line import (
     ROBOT_FILE,
-    UNUSABLE,
-    UnusableError,
     add_arguments_of,
     command_parser,
-    own_arguments,
+    execute,
     progress_bar,
     read_description,
 )
 from .doctor.section import Section
 
-MEASURED, REFUSED, BROKEN = 0, 1, UNUSABLE
 SAMPLES = 4096
 MIN_RUN_DURATION_S = 0.01  # shortest duration of a run
 RUNS = 7
@@ -59,20 +56,17 @@ FUNCTIONS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table; return the exit status."""
-    options = parse(sys.argv[1:] if arguments is None else list(arguments))
-    try:
-        text = read_description(options.description, options.description_arguments)
-        robot = Robot(
-            read_robot_description(text),
-            floating_base=options.floating_base,
-            backend=options.backend,
-        )
-    except ScrewDynamicsError as error:
-        print(f'refused: {error}', file=sys.stderr)
-        return REFUSED
-    except UnusableError as error:
-        print(f'bench: {error}', file=sys.stderr)
-        return BROKEN
+    return execute('bench', parse, run, arguments)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the table."""
+    text = read_description(options.description, options.description_arguments)
+    robot = Robot(
+        read_robot_description(text),
+        floating_base=options.floating_base,
+        backend=options.backend,
+    )
     section, functions = Section(str(robot)), options.functions or list(FUNCTIONS)
     measured = []
     with progress_bar('bench') as progress:
@@ -81,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             progress(len(measured) / len(functions), row[0])
     section.table(('function', 'first call [ms]', 'call [us]', f'of {SAMPLES} [us]'), measured)
     print('\n'.join(section.text()))
-    return MEASURED
+    return DONE
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -100,7 +94,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         '--floating-base', action='store_true', help='floating base: the root link moves freely'
     )
-    options = parser.parse_args(own_arguments(arguments))
+    options = parser.parse_args(arguments)
     for name in options.functions:
         if name not in FUNCTIONS:
             parser.error(f'no function {name!r}; choose some of {", ".join(FUNCTIONS)}')

@@ -1,13 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Command lines of the tools.
-
-Exit status of every command: 0 if it did its work; 1 if its result is negative, or if it refuses a
-description, recordings or measurements; 2 for a wrong command line (`argparse`), in `identify` and
-`annotate` also for a partial result; `UNUSABLE` if its input cannot be used; 128 + n if signal n
-ended it. `--help` of each command describes its own.
-"""
+"""What the commands share: frame, parsers, files, progress."""
 
 from __future__ import annotations
 
@@ -25,11 +19,11 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ..core import files
-from ..core.errors import ArgumentError
+from ..core.errors import ArgumentError, ScrewDynamicsError
+from ..entry import DONE, INTERRUPTED, NEGATIVE, PARTIAL, UNUSABLE
 from ..ros.description_file import assignments, description_text
 from ..ros.xacro_expansion import ExpansionError
 
-UNUSABLE = 3  # exit status: a file cannot be read or written, a requirement is missing
 MAX_TIMEOUT_S = 600.0
 LINE_PERIOD_S = 30.0  # of lines of progress
 ROBOT_FILE = 'a URDF, xacro, SDFormat or MJCF file'
@@ -38,6 +32,61 @@ GRAVITY = (0.0, 0.0, -9.81)  # m/s^2
 
 class UnusableError(Exception):
     """An invalid argument, for the status `UNUSABLE`; the text names it and the remedy."""
+
+
+def execute(
+    name: str,
+    parse: Callable[[Sequence[str]], argparse.Namespace],
+    run: Callable[[argparse.Namespace], int],
+    arguments: Sequence[str] | None,
+) -> int:
+    """Run a command; return its exit status.
+
+    Parameters
+    ----------
+    name : str
+    parse : callable
+        Returns the options of a command line without ROS arguments.
+    run : callable
+        Returns the exit status for the options, which have all arguments as `given`. It may raise
+        `ScrewDynamicsError` to refuse a robot or its data, `UnusableError` or OSError.
+    arguments : sequence of str, optional
+        By default those of the process.
+    """
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = parse(own_arguments(given))
+    options.given = given
+    try:
+        return run(options)
+    except ScrewDynamicsError as error:
+        print(f'refused: {error}', file=sys.stderr)
+        return NEGATIVE
+    except (UnusableError, OSError) as error:
+        print(f'{name}: {error}', file=sys.stderr)
+        return UNUSABLE
+    except KeyboardInterrupt:
+        print(f'\n{name}: interrupted', file=sys.stderr)
+        return INTERRUPTED
+
+
+def exit_statuses(negative: str = '', partial: str = '') -> str:
+    """Return the table of exit statuses for the help of a command.
+
+    Parameters
+    ----------
+    negative : str
+        Results with the status `NEGATIVE`, beside a refused robot or data.
+    partial : str
+        Results with the status `PARTIAL`, if there are any.
+    """
+    rows = {
+        DONE: 'done',
+        NEGATIVE: f'{negative}, or the robot or its data are refused'.removeprefix(', or '),
+        UNUSABLE: 'the command line or a file cannot be used, or a requirement is missing',
+        PARTIAL: partial,
+        INTERRUPTED: 'interrupted',
+    }
+    return 'exit status:\n' + '\n'.join(f'  {n:<5}{text}' for n, text in rows.items() if text)
 
 
 def heed_interrupts() -> None:
@@ -93,11 +142,14 @@ def print_above(text: str, file: TextIO | None = None) -> None:
 def command_parser(
     name: str, description: str | None, epilog: str | None = None
 ) -> argparse.ArgumentParser:
-    """Return the parser of a command; its help keeps the line breaks of the texts."""
+    """Return the parser of a command; its help keeps the line breaks of the texts.
+
+    By default the epilog is that of `exit_statuses`.
+    """
     return argparse.ArgumentParser(
         prog=name,
         description=description,
-        epilog=epilog,
+        epilog=epilog or exit_statuses(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
 
@@ -242,11 +294,11 @@ def save_figure(figure: Any, path: Path, dpi: int) -> None:
     write_whole(path, buffer.getvalue())
 
 
-def write_text(path: Path, option: str, content: str) -> None:
+def write_file(path: Path, option: str, content: str | bytes) -> None:
     """Write the file of an option; raises `UnusableError`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, content.encode())
+        write_whole(path, content.encode() if isinstance(content, str) else content)
     except OSError as error:
         raise UnusableError(
             f'argument {option}: cannot write {path}: {error.strerror}; name a file that can be '

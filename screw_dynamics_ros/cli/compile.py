@@ -30,11 +30,10 @@ it. With --target, -DMY_LAW_OBJECT and my_law.o give the bits of this package.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..core import Robot, ScrewDynamicsError, UnknownNameError
+from ..core import Robot, UnknownNameError
 from ..core.compile.llvm.objects import object_file
 from ..core.compile.text.c_source import CSource, identifier, is_name
 from ..core.compile.text.cpp_library import cmake_library, cpp_header
@@ -43,42 +42,33 @@ from ..core.measurement.estimation.observers.table import OBSERVERS
 from ..core.motion.laws.c_law import c_law
 from ..core.motion.laws.law_source import LawSource, options_of
 from ..core.robot.functions import FUNCTIONS, Output
+from ..entry import DONE
 from .c_outputs import COutputs
 from .command_line import (
     ROBOT_FILE,
-    UNUSABLE,
-    UnusableError,
     add_arguments_of,
     command_parser,
-    own_arguments,
+    execute,
     read_description,
-    write_whole,
-)
-
-WRITTEN, REFUSED, BROKEN = 0, 1, UNUSABLE
-EXIT_STATUS = (
-    f'exit status: {WRITTEN} written, {REFUSED} the description or an output was '
-    f'refused, {BROKEN} a file cannot be read or written'
+    write_file,
 )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the files; return the exit status."""
-    options = parse(sys.argv[1:] if arguments is None else list(arguments))
-    try:
-        text = read_description(options.description, options.description_arguments)
-        robot = Robot(
-            read_robot_description(text), floating_base=options.floating_base, backend='reference'
-        )
-        name = options.name or function_name(robot.description.name)
-        write(files(source_code(robot, name, options), name, options), options.folder)
-    except ScrewDynamicsError as error:
-        print(f'refused: {error}', file=sys.stderr)
-        return REFUSED
-    except UnusableError as error:
-        print(f'compile: {error}', file=sys.stderr)
-        return BROKEN
-    return WRITTEN
+    return execute('compile', parse, run, arguments)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the files."""
+    text = read_description(options.description, options.description_arguments)
+    robot = Robot(
+        read_robot_description(text), floating_base=options.floating_base, backend='reference'
+    )
+    name = options.name or function_name(robot.description.name)
+    for file, content in files(source_code(robot, name, options), name, options).items():
+        write_file(options.folder / file, '--folder', content)
+    return DONE
 
 
 def source_code(robot: Robot, name: str, options: argparse.Namespace) -> CSource:
@@ -108,24 +98,9 @@ def files(code: CSource, name: str, options: argparse.Namespace) -> dict[str, by
     return contents
 
 
-def write(contents: dict[str, bytes], folder: Path) -> None:
-    """Write the files; raises `UnusableError`."""
-    path = folder
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for file, content in contents.items():
-            path = folder / file
-            write_whole(path, content)
-            print(f'written: {path}')
-    except OSError as error:
-        raise UnusableError(
-            f'argument --folder: cannot write {path}: {error.strerror}; choose a writable folder'
-        ) from None
-
-
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = command_parser('compile', __doc__, EXIT_STATUS)
+    parser = command_parser('compile', __doc__)
     parser.add_argument('description', type=Path, metavar='FILE', help=ROBOT_FILE)
     add_arguments_of(parser, 'description', 'FILE')
     parser.add_argument(
@@ -181,7 +156,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         action='store_true',
         help='floating base: the root link moves freely; its coordinates come first in q and v',
     )
-    options = parser.parse_intermixed_args(own_arguments(arguments))  # outputs after options
+    options = parser.parse_intermixed_args(arguments)  # outputs after options
     if bool(options.outputs or options.named) == bool(options.law):
         parser.error('give either outputs or --law')
     if options.law_options and not options.law:

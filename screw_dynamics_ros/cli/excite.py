@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..core import Robot, ScrewDynamicsError
+from ..core import Robot
 from ..core.description.formats import read_robot_description
 from ..core.measurement.identification.dynamics import EffortModel
 from ..core.measurement.identification.dynamics.excitation import Excitation, MotionLimits, excite
@@ -28,30 +28,24 @@ from ..core.measurement.identification.dynamics.fourier_motion import FourierMot
 from ..core.measurement.identification.least_squares import described
 from ..core.types import Array
 from ..core.units import NANOSECONDS
-from ..entry import INTERRUPTED
+from ..entry import DONE, NEGATIVE
 from ..nodes.parameters.robot_parameters import robot_parameters
 from .command_line import (
     ROBOT_FILE,
-    UNUSABLE,
     UnusableError,
     add_arguments_of,
     add_gravity,
     command_parser,
+    execute,
+    exit_statuses,
     names,
-    own_arguments,
     positive,
     progress_bar,
     read_description,
-    write_text,
+    write_file,
 )
 from .recorded_joints import add_drives
 
-WRITTEN, REFUSED, BROKEN = 0, 1, UNUSABLE
-EXIT_STATUS = (
-    f'exit status: {WRITTEN} designed, {REFUSED} refused or no motion is within the effort '
-    f'limits (nothing is written), {BROKEN} a file cannot be read or written, {INTERRUPTED} it was '
-    'interrupted'
-)
 WARNING = 'WARNING self-collisions and obstacles were not checked: simulate this motion first'
 MAX_POINTS = 100_000  # of the written motion
 KINDS = ('position', 'velocity', 'acceleration')
@@ -59,45 +53,34 @@ KINDS = ('position', 'velocity', 'acceleration')
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the identifiable parameters, write the motion; return the exit status."""
-    options = parse(sys.argv[1:] if arguments is None else list(arguments))
-    try:
-        writers = [writer(path) for path in options.output]
-        if options.periods * options.period * options.rate > MAX_POINTS:
-            raise UnusableError(
-                f'more than {MAX_POINTS} points; lower --rate, --period or --periods'
-            )
-        text = read_description(options.description, options.description_arguments)
-        description = read_robot_description(text)
-        drives = robot_parameters(options.drives).drives(description)
-        robot = Robot(description, gravity=options.gravity, drives=drives)
-        with progress_bar('excite') as progress:
-            found = designed(robot, options, progress)
-        print('\n'.join(lines(found, robot)))
-        if found.overloaded:
-            print(
-                f'excite: no motion keeps {", ".join(found.overloaded)} within the effort limits, '
-                'nothing is written; lower --range, --speed or --acceleration, or --ignore-effort',
-                file=sys.stderr,
-            )
-            return REFUSED
-        chosen = [k for k, name in enumerate(robot.joint_names) if _moves(options, name)]
-        t, values = sampled(found.motion, options.rate, options.periods)
-        for path, text_of in zip(options.output, writers):
-            write_text(
-                path,
-                '--output',
-                text_of([robot.joint_names[k] for k in chosen], t, values[:, chosen]),
-            )
-    except ScrewDynamicsError as error:
-        print(f'refused: {error}', file=sys.stderr)
-        return REFUSED
-    except UnusableError as error:
-        print(f'excite: {error}', file=sys.stderr)
-        return BROKEN
-    except KeyboardInterrupt:
-        print('\nexcite: interrupted', file=sys.stderr)
-        return INTERRUPTED
-    return WRITTEN
+    return execute('excite', parse, run, arguments)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the identifiable parameters, write the motion."""
+    writers = [writer(path) for path in options.output]
+    if options.periods * options.period * options.rate > MAX_POINTS:
+        raise UnusableError(f'more than {MAX_POINTS} points; lower --rate, --period or --periods')
+    text = read_description(options.description, options.description_arguments)
+    description = read_robot_description(text)
+    drives = robot_parameters(options.drives).drives(description)
+    robot = Robot(description, gravity=options.gravity, drives=drives)
+    with progress_bar('excite') as progress:
+        found = designed(robot, options, progress)
+    print('\n'.join(lines(found, robot)))
+    if found.overloaded:
+        print(
+            f'excite: no motion keeps {", ".join(found.overloaded)} within the effort limits, '
+            'nothing is written; lower --range, --speed or --acceleration, or --ignore-effort',
+            file=sys.stderr,
+        )
+        return NEGATIVE
+    chosen = [k for k, name in enumerate(robot.joint_names) if _moves(options, name)]
+    t, values = sampled(found.motion, options.rate, options.periods)
+    for path, text_of in zip(options.output, writers):
+        joints = [robot.joint_names[k] for k in chosen]
+        write_file(path, '--output', text_of(joints, t, values[:, chosen]))
+    return DONE
 
 
 def designed(
@@ -163,7 +146,7 @@ def writer(path: Path) -> Callable[[Sequence[str], Array, Array], str]:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = command_parser('excite', __doc__, EXIT_STATUS)
+    parser = command_parser('excite', __doc__, exit_statuses('no motion within the limits'))
     add = parser.add_argument
     add('description', type=Path, metavar='FILE', help=ROBOT_FILE)
     add_arguments_of(parser, 'description', 'FILE')
@@ -213,7 +196,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     add('--seed', type=int, default=0, help='seed of the search (0)')
     add_gravity(parser)
-    return parser.parse_args(own_arguments(arguments))
+    return parser.parse_args(arguments)
 
 
 def count(text: str) -> int:

@@ -24,48 +24,33 @@ from ..comparison.programs import PROGRAMS, STATES, TOLERANCE, check, outcome
 from ..comparison.quantities import our_values, random_states
 from ..comparison.reading import DescriptionReading
 from ..comparison.report import ProgramOutcome
-from ..core import ScrewDynamicsError
 from ..core.description.formats import read_robot_description
 from ..core.description.urdf_elements import version_text
 from ..core.description.xml_document import robot_element
-from ..entry import INTERRUPTED
+from ..entry import DONE, NEGATIVE
 from .command_line import (
     ROBOT_FILE,
-    UNUSABLE,
     UnusableError,
     add_arguments_of,
     add_gravity,
     command_parser,
+    execute,
+    exit_statuses,
     names,
-    own_arguments,
     positive,
     read_description,
 )
 from .library_messages import caught_messages
 
-AGREE, DIFFER = 0, 1
-EXIT_STATUS = (
-    f'exit status: {AGREE} all agree, {DIFFER} some differ or a required one is missing, '
-    f'{UNUSABLE} the input cannot be used, {INTERRUPTED} it was interrupted'
-)
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the report; return the exit status."""
-    options = parse(sys.argv[1:] if arguments is None else arguments)
-    try:
-        return run(options)
-    except (ScrewDynamicsError, UnusableError) as error:
-        print(f'parity: {error}', file=sys.stderr)
-        return UNUSABLE
-    except KeyboardInterrupt:
-        print('\nparity: interrupted', file=sys.stderr)
-        return INTERRUPTED
+    return execute('parity', parse, run, arguments)
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = command_parser('parity', __doc__, EXIT_STATUS)
+    parser = command_parser('parity', __doc__, exit_statuses('some differ, or are missing'))
     add = parser.add_argument
     add('description', type=Path, metavar='FILE', help=ROBOT_FILE)
     add_arguments_of(parser, 'description', 'FILE')
@@ -97,7 +82,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add_gravity(parser)
     add('--tip', default='', metavar='LINK', help='end of the chain that KDL computes')
     add('--json', action='store_true', help='print the report as JSON')
-    return parser.parse_args(own_arguments(arguments))
+    return parser.parse_args(arguments)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -150,7 +135,7 @@ def verdict(outcomes: Sequence[ProgramOutcome], required: Sequence[str]) -> int:
     for each in missing:
         print(f'parity: {each.name} is required: {each.refusal}', file=sys.stderr)
     unequal = any(each.comparison and not each.comparison.agrees for each in outcomes)
-    return DIFFER if missing or unequal else AGREE
+    return NEGATIVE if missing or unequal else DONE
 
 
 def programs(words: str) -> tuple[str, ...]:

@@ -1,27 +1,32 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Typed services of the optional package screw_dynamics_msgs, run in another process.
+"""Services of a node: how they are offered, answered and reported.
 
-A request can take long: functions are compiled on first use, and numerical inverse kinematics
-iterates. Responses are therefore computed in another process, a `Worker`. The services belong to a
-separate node, `_<name>_services`, which `process.executor.spin` runs in a second thread: that
-thread only forwards requests and waits.
+A request is answered in the thread of the node, under the lock of states, unless that takes long:
+functions are compiled on first use, and numerical inverse kinematics iterates. Such responses are
+computed in another process, a `Worker`. Their services belong to a separate node,
+`_<name>_services`, which `process.executor.spin` runs in a second thread: that thread only forwards
+requests and waits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message, serialize_message
+from std_srvs.srv import SetBool, Trigger
 
 from ..core.errors import ErrorCode, ScrewDynamicsError, error_code
 from .diagnostics import Level, Status
 from .names import printable, shorten
+from .process.faults import FAULTS
+from .process.state_lock import STATE_LOCK
 from .process.worker import Worker, WorkerError
 
 try:
@@ -29,17 +34,19 @@ try:
 except ImportError:
     interfaces = None
 
-#: Fills in the response to a request, or raises `ScrewDynamicsError`. The arguments before these
-#: two are those returned by `Task`. Must be defined at the top level of a module (pickle).
-Answer = Callable[..., None]
+#: Takes request and response, fills in the response and returns its message, or raises
+#: `ScrewDynamicsError` and changes nothing.
+Answer = Callable[[Any, Any], str]
 
-#: Returns the function that answers the current request, and its first arguments; may raise
+#: Fills in the response to a request in the other process, or raises `ScrewDynamicsError`. Its last
+#: arguments are request and response. Must be defined at the top level of a module (pickle).
+Computation = Callable[..., None]
+
+#: Returns the function that computes the current response, and its first arguments; may raise
 #: `ScrewDynamicsError`.
-Task = Callable[[], tuple[Answer, tuple[Any, ...]]]
+Task = Callable[[], tuple[Computation, tuple[Any, ...]]]
 
-#: Activates the result of a request, or raises `ScrewDynamicsError`.
-Finish = Callable[[Any, Any], None]
-
+STANDARD = {'SetBool': SetBool, 'Trigger': Trigger}
 MAX_REASON_LENGTH = 3000  # characters of a reason, which may quote the request
 
 REMEDY = (
@@ -49,18 +56,28 @@ REMEDY = (
 )
 
 
+@dataclass
+class Requests:
+    """Numbers of requests and failures; the reason if the last request failed."""
+
+    count: int = 0
+    failures: int = 0
+    reason: str = ''
+
+
 class Services:
-    """The typed services of one process.
+    """The services of one process.
 
     Parameters
     ----------
     node : rclpy.node.Node
-        Its name and namespace determine those of the node of the services.
+        Its name and namespace determine those of the separate node.
 
     Attributes
     ----------
     nodes : list of rclpy.node.Node
-        To be run in another thread: one node; empty without services.
+        To be run in another thread: one node; empty if no service needs the other process.
+    worker : Worker
     """
 
     def __init__(self, node: Node) -> None:
@@ -68,36 +85,50 @@ class Services:
         self.nodes: list[Node] = []
         self.worker = Worker('answers requests')
         self._absent: list[str] = []
-        self._answered: dict[str, int] = {}
-        self._refused: dict[str, int] = {}
+        self._requests: dict[str, Requests] = {}
 
-    def add(
-        self, owner: Node, kind: str, name: str, task: Task, finish: Finish | None = None
+    def serve(
+        self,
+        kind: str,
+        name: str,
+        answer: Answer | None = None,
+        task: Task | None = None,
+        owner: Node | None = None,
     ) -> None:
-        """Serve requests of the type screw_dynamics_msgs/srv/`kind`.
+        """Serve requests of a type, if it is installed.
+
+        If `answer`, `task` or the function that it returns raises `ScrewDynamicsError`, `success`
+        is false, `message` the reason, and `error_code` that of the error. A header without stamp
+        gets the time of the response.
 
         Parameters
         ----------
-        owner : rclpy.node.Node
-            The node whose namespace, name and remapping rules resolve `name`.
         kind : str
+            'Trigger' or 'SetBool' of std_srvs, or a type of screw_dynamics_msgs/srv.
         name : str
             Name of the service, such as ``~/forward_kinematics``.
-        task : callable
+        answer : callable, optional
+            Called under the lock of states with request and response, of which `success` is set;
+            returns the message. With a task it is called after success in the thread of the
+            services, to activate the result.
+        task : callable, optional
             Called in the thread of the services for each request; returns a function and its first
-            arguments. The other process calls ``answer(*arguments, request, response)`` with
-            `success` set. If either raises `ScrewDynamicsError`, `success` is false, `error_code`
-            that of the error and `message` the reason. A header without stamp gets the time of the
-            response.
-        finish : callable, optional
-            Called in the thread of the services, ``finish(request, response)``, after success:
-            activates the result in this process, or raises `ScrewDynamicsError`.
+            arguments. The other process calls ``function(*arguments, request, response)``.
+        owner : rclpy.node.Node, optional
+            The node whose namespace, name and remapping rules resolve `name`; by default that of
+            the services.
         """
-        service = owner.resolve_service_name(name)
-        types = types_of(kind)
+        node = owner or self._node
+        service, types = node.resolve_service_name(name), types_of(kind)
         if types is None:
             self._absent.append(service)
             return
+        self._requests[service] = Requests()
+        if task is not None:
+            node, name = self._separate_node(), service
+        node.create_service(types, name, partial(self._on_request, service, kind, answer, task))
+
+    def _separate_node(self) -> Node:
         if not self.nodes:
             self.nodes.append(
                 Node(
@@ -109,57 +140,57 @@ class Services:
                     parameter_overrides=[Parameter('start_type_description_service', value=False)],
                 )
             )
-        self._answered[service] = self._refused[service] = 0
-        self.nodes[0].create_service(
-            types, service, partial(self._on_request, service, kind, task, finish)
-        )
-
-    @property
-    def is_used(self) -> bool:
-        """Whether any service has been called."""
-        return bool(self._answered or self._absent)
+        return self.nodes[0]
 
     def _on_request(
         self,
         service: str,
         kind: str,
-        task: Task,
-        finish: Finish | None,
+        answer: Answer | None,
+        task: Task | None,
         request: Any,
         response: Any,
     ) -> Any:
         """Answer a request; every exception becomes a response with the reason."""
         try:
-            data = serialize_message(request)
-            answered = self.worker.call(respond, kind, data, *task())
-            response = deserialize_message(answered, type(response))
-            if finish is not None and response.success:
-                finish(request, response)
+            response.success = True
+            if task is not None:
+                data = serialize_message(request)
+                computed = self.worker.call(respond, kind, data, *task())
+                response = deserialize_message(computed, type(response))
+            if answer is not None and response.success:
+                with STATE_LOCK:
+                    response.message = answer(request, response)
         except WorkerError as error:
             self._node.get_logger().error(f'{service}: {error}')
             response = refusal(response, error, 'no answer: ')
         except ScrewDynamicsError as error:
             response = refusal(response, error)
         except Exception as error:  # a bug must not end the other services
-            self._node.get_logger().error(f'{service}: {type(error).__name__}: {error}')
+            FAULTS.record(f'service {service}', error)
             response = refusal(response, error, f'{type(error).__name__}: ')
-        stamp = response.header.stamp
-        if not (stamp.sec or stamp.nanosec):
-            response.header.stamp = self._node.get_clock().now().to_msg()
-        self._answered[service] += 1
-        self._refused[service] += not response.success
+        header = getattr(response, 'header', None)
+        if header is not None and not (header.stamp.sec or header.stamp.nanosec):
+            header.stamp = self._node.get_clock().now().to_msg()
+        requests = self._requests[service]
+        requests.count += 1
+        requests.failures += not response.success
+        requests.reason = '' if response.success else printable(response.message)
         return response
 
     def status(self) -> Status:
         """Report the requests to each service, and services that are not available."""
         status = Status('services')
-        for service, count in self._answered.items():
-            status.values[service] = f'{count} requests, {self._refused[service]} without success'
+        for service, requests in self._requests.items():
+            last = f', the last one: {requests.reason}' if requests.reason else ''
+            status.values[service] = (
+                f'{requests.count} requests, {requests.failures} without success{last}'
+            )
         self.worker.report(status, 'the next request starts another one')
         if self._absent:
             status.report(
                 Level.WARN,
-                f'no {shorten(self._absent)}: the package screw_dynamics_msgs '
+                f'no {shorten(self._absent, 30)}: the package screw_dynamics_msgs '
                 f'is not installed, or too old; {REMEDY}',
             )
         return status
@@ -167,17 +198,19 @@ class Services:
 
 def types_of(kind: str) -> Any | None:
     """Return the type of a service, None if it is not installed or lacks fields."""
+    if kind in STANDARD:
+        return STANDARD[kind]
     types = getattr(interfaces, kind, None)
     fields = {} if types is None else types.Response.get_fields_and_field_types()
     return types if {'header', 'success', 'error_code', 'message'} <= set(fields) else None
 
 
-def respond(kind: str, data: bytes, answer: Answer, arguments: tuple[Any, ...]) -> bytes:
+def respond(kind: str, data: bytes, compute: Computation, arguments: tuple[Any, ...]) -> bytes:
     """Return the response to a request, both serialized; runs in the other process."""
     types = getattr(interfaces, kind)
     response = types.Response(success=True)
     try:
-        answer(*arguments, deserialize_message(data, types.Request), response)
+        compute(*arguments, deserialize_message(data, types.Request), response)
     except ScrewDynamicsError as error:
         response = refusal(response, error)
     if not response.success and response.error_code == ErrorCode.SUCCESS:
@@ -187,8 +220,8 @@ def respond(kind: str, data: bytes, answer: Answer, arguments: tuple[Any, ...]) 
 
 def refusal(response: Any, error: Exception, prefix: str = '') -> Any:
     """Return a response of the same type with the reason of the failure and no other content."""
-    return type(response)(
-        success=False,
-        error_code=int(error_code(error)),
-        message=printable(f'{prefix}{error}', MAX_REASON_LENGTH),
-    )
+    refused = type(response)(success=False)
+    refused.message = printable(f'{prefix}{error}', MAX_REASON_LENGTH)
+    if hasattr(refused, 'error_code'):
+        refused.error_code = int(error_code(error))
+    return refused

@@ -8,8 +8,9 @@ from __future__ import annotations
 import pytest
 
 from screw_dynamics_ros.cli import bench
-from screw_dynamics_ros.cli.bench import BROKEN, FUNCTIONS, MEASURED, REFUSED
+from screw_dynamics_ros.cli.bench import FUNCTIONS
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.entry import DONE, NEGATIVE, UNUSABLE
 from support.robots import urdf_path
 
 
@@ -21,7 +22,7 @@ def quick(monkeypatch):
 
 def measured(capsys, *arguments):
     """Return the rows of the table."""
-    assert bench.main([str(urdf_path('planar_2r')), *arguments, '--ros-args']) == MEASURED
+    assert bench.main([str(urdf_path('planar_2r')), *arguments, '--ros-args']) == DONE
     title, head, *rows = capsys.readouterr().out.splitlines()
     assert title.startswith("Robot('planar_2r'")
     assert head.split() == ['function', 'first', 'call', '[ms]', 'call', '[us]', 'of', '8', '[us]']
@@ -50,10 +51,10 @@ def test_a_fast_function_is_called_more_often(monkeypatch):
 
 def test_what_cannot_be_measured(tmp_path, capsys):
     broken = tmp_path / 'broken.urdf'
-    assert bench.main([str(broken)]) == BROKEN
+    assert bench.main([str(broken)]) == UNUSABLE
     assert f'argument FILE: cannot read the description {broken}' in capsys.readouterr().err
     broken.write_text('<robot name="nothing"/>')
-    assert bench.main([str(broken)]) == REFUSED
+    assert bench.main([str(broken)]) == NEGATIVE
     assert 'refused: ' in capsys.readouterr().err
     with pytest.raises(SystemExit):
         bench.main([str(urdf_path('planar_2r')), 'jacobia'])

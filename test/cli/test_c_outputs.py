@@ -26,6 +26,7 @@ from screw_dynamics_ros.core.measurement.estimation.low_pass import weights
 from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.core.measurement.reference_torques import rows
 from screw_dynamics_ros.core.outputs import OUTPUTS
+from screw_dynamics_ros.entry import DONE
 from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.nodes.outputs.kinematics.kinematics_outputs import Kinematics
@@ -101,7 +102,7 @@ class CProgram:
         urdf.write_text(text)
         named = [each for name in names for each in ('--output', name)]
         given = [str(urdf), *named, '--name', 'made', '--folder', str(folder), *arguments]
-        assert command.main(given) == command.WRITTEN
+        assert command.main(given) == DONE
         library = folder / 'made.so'
         options = [flag for flag in FLAGS if flag != '-ffp-contract=fast']
         subprocess.run(

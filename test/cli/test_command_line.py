@@ -25,7 +25,7 @@ from screw_dynamics_ros.cli.command_line import (
     print_above,
     progress_bar,
     seconds,
-    write_text,
+    write_file,
     write_whole,
 )
 
@@ -147,8 +147,8 @@ def test_pipes_are_written_directly(tmp_path):
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path, capsys):
     path = tmp_path / 'new' / 'folder' / 'a.yaml'
-    write_text(path, '-o', 'content')
+    write_file(path, '-o', 'content')
     assert path.read_text() == 'content'
     assert capsys.readouterr().out == f'written: {path}\n'
     with pytest.raises(UnusableError, match=rf'^argument -o: cannot write {path}/b: .*; name a '):
-        write_text(path / 'b', '-o', 'content')
+        write_file(path / 'b', '-o', 'content')

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import yaml
 
-from screw_dynamics_ros.cli.excite import BROKEN, REFUSED, WARNING, WRITTEN, main
+from screw_dynamics_ros.cli.excite import WARNING, main
 from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
+from screw_dynamics_ros.entry import DONE, NEGATIVE, UNUSABLE
 from support.paths import URDF
 
 PLANAR = str(URDF / 'planar_2r.urdf')
@@ -32,7 +33,7 @@ LOOP = (
 def test_a_goal_that_a_joint_trajectory_controller_runs(tmp_path, capsys):
     paths = tmp_path / 'motion.yaml', tmp_path / 'deeper' / 'motion.csv'
     options = [x for path in paths for x in ('-o', str(path))]
-    assert main([PLANAR, *QUICK, *options, '--rate', '10', '--periods', '2']) == WRITTEN
+    assert main([PLANAR, *QUICK, *options, '--rate', '10', '--periods', '2']) == DONE
     out = capsys.readouterr().out
     assert WARNING in out
     assert 'random motions within the same limits' in out
@@ -67,7 +68,7 @@ def test_some_joints_in_a_part_of_their_range(tmp_path):
     path = tmp_path / 'motion.yaml'
     panda = str(URDF / 'panda.urdf')
     options = ['--joints', 'panda_joint4', '--range', '0.3', '-o', str(path)]
-    assert main([panda, *QUICK, *options]) == WRITTEN
+    assert main([panda, *QUICK, *options]) == DONE
     goal = yaml.safe_load(path.read_text())['trajectory']
     assert goal['joint_names'] == ['panda_joint4']
     positions = [point['positions'][0] for point in goal['points']]
@@ -79,25 +80,25 @@ def test_nothing_is_written_that_the_robot_is_too_weak_for(tmp_path, capsys):
     weak.write_text((URDF / 'planar_2r.urdf').read_text().replace('effort="50"', 'effort="0.01"'))
     path = tmp_path / 'motion.yaml'
     down = ['--gravity', '0', '-9.81', '0']
-    assert main([str(weak), *QUICK, *down, '-o', str(path)]) == REFUSED
+    assert main([str(weak), *QUICK, *down, '-o', str(path)]) == NEGATIVE
     assert 'joint2 within the effort limits' in capsys.readouterr().err
     assert not path.exists()
-    assert main([str(weak), *QUICK, *down, '-o', str(path), '--ignore-effort']) == WRITTEN
+    assert main([str(weak), *QUICK, *down, '-o', str(path), '--ignore-effort']) == DONE
 
 
 def test_refused(tmp_path, capsys):
-    assert main([PLANAR, '-o', str(tmp_path / 'motion.txt')]) == BROKEN
+    assert main([PLANAR, '-o', str(tmp_path / 'motion.txt')]) == UNUSABLE
     assert 'neither .yaml nor .csv' in capsys.readouterr().err
-    assert main([str(tmp_path / 'none.urdf')]) == BROKEN
-    assert main([PLANAR, '--rate', '1e5']) == BROKEN
-    assert main([PLANAR, *QUICK, '--joints', 'elbow']) == REFUSED
+    assert main([str(tmp_path / 'none.urdf')]) == UNUSABLE
+    assert main([PLANAR, '--rate', '1e5']) == UNUSABLE
+    assert main([PLANAR, *QUICK, '--joints', 'elbow']) == NEGATIVE
     assert "no joint 'elbow'" in capsys.readouterr().err
-    assert main([PLANAR, *QUICK, '--range', '2']) == REFUSED
+    assert main([PLANAR, *QUICK, '--range', '2']) == NEGATIVE
     (tmp_path / 'file').write_text('')
-    assert main([PLANAR, *QUICK, '-o', str(tmp_path / 'file' / 'motion.csv')]) == BROKEN
+    assert main([PLANAR, *QUICK, '-o', str(tmp_path / 'file' / 'motion.csv')]) == UNUSABLE
     for kind in ('planar', 'floating'):
         (tmp_path / 'robot.urdf').write_text(SLIDER.format(kind))
-        assert main([str(tmp_path / 'robot.urdf'), *QUICK]) == REFUSED
+        assert main([str(tmp_path / 'robot.urdf'), *QUICK]) == NEGATIVE
         assert (
             f"joints of one freedom are needed; joint 'glide' is {kind}" in capsys.readouterr().err
         )
@@ -109,5 +110,5 @@ def test_refused(tmp_path, capsys):
 def test_loops_are_refused(tmp_path, capsys):
     pytest.importorskip('mujoco')
     (tmp_path / 'loop.xml').write_text(LOOP)
-    assert main([str(tmp_path / 'loop.xml'), *QUICK]) == REFUSED
+    assert main([str(tmp_path / 'loop.xml'), *QUICK]) == NEGATIVE
     assert "'loop' has loops: its joints cannot move independently" in capsys.readouterr().err

@@ -15,10 +15,6 @@ import yaml
 
 from screw_dynamics_ros.cli import excite
 from screw_dynamics_ros.cli.excite import (
-    BROKEN,
-    INTERRUPTED,
-    REFUSED,
-    WRITTEN,
     csv_text,
     designed,
     lines,
@@ -31,6 +27,7 @@ from screw_dynamics_ros.cli.excite import (
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.measurement.identification.dynamics.excitation import Excitation
 from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import FourierMotion
+from screw_dynamics_ros.entry import DONE, INTERRUPTED, NEGATIVE, UNUSABLE
 from support.paths import URDF
 
 PLANAR = URDF / 'planar_2r.urdf'
@@ -122,7 +119,7 @@ def test_limits_period_and_rate_of_options(tmp_path, capsys):
     found = []
     for seed in ('0', '1'):
         path = tmp_path / f'{seed}.csv'
-        assert main([str(PLANAR), *options, '--seed', seed, '-o', str(path)]) == WRITTEN
+        assert main([str(PLANAR), *options, '--seed', seed, '-o', str(path)]) == DONE
         assert capsys.readouterr().out.startswith('robot planar_2r: 4 s, up to 0.75 Hz')
         found.append(np.loadtxt(path, delimiter=',', skiprows=1))
         t, q, v, a = found[-1].T
@@ -150,9 +147,9 @@ def test_effort_limits_payload_gravity_and_joints(capsys):
     assert any(name.startswith('payload/') for name in of('--payload', 'link2').parameters)
     assert parse([str(PLANAR), *down]).gravity == [0.0, -9.81, 0.0]
     assert parse([str(PLANAR)]).gravity == (0.0, 0.0, -9.81)
-    assert main([str(PLANAR), *quick, *down]) == WRITTEN
+    assert main([str(PLANAR), *quick, *down]) == DONE
     assert effort_of('joint1', capsys) > 9.81  # the weight of the arm
-    assert main([str(PLANAR), *quick]) == WRITTEN
+    assert main([str(PLANAR), *quick]) == DONE
     assert effort_of('joint1', capsys) < 9.81
 
 
@@ -162,9 +159,9 @@ def test_drives_of_a_file(tmp_path, capsys):
     parameters = {'drive_joints': ['joint2'], 'drives': {'joint2': {'coulomb': 20.0}}}
     file.write_text(yaml.safe_dump({'/**': {'ros__parameters': parameters}}))
     quick = [str(PLANAR), '--restarts', '1', '--harmonics', '2', '--range', '0.1']
-    assert main(quick) == WRITTEN
+    assert main(quick) == DONE
     assert effort_of('joint2', capsys) < 10.0
-    assert main([*quick, '--drives', str(file)]) == WRITTEN
+    assert main([*quick, '--drives', str(file)]) == DONE
     assert effort_of('joint2', capsys) > 10.0
 
 
@@ -179,11 +176,11 @@ def test_number_of_points_and_suffixes(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(excite, 'designed', interrupted)
     assert main([str(PLANAR), '--rate', '5000', '--periods', '2']) == INTERRUPTED
     assert 'excite: interrupted' in capsys.readouterr().err
-    assert main([str(PLANAR), '--rate', '5001', '--periods', '2']) == BROKEN
+    assert main([str(PLANAR), '--rate', '5001', '--periods', '2']) == UNUSABLE
     assert 'more than 100000 points; lower --rate, --period' in capsys.readouterr().err
     bad = tmp_path / 'bad.urdf'
     bad.write_text('<robot name="x"/>')
-    assert main([str(bad)]) == REFUSED
+    assert main([str(bad)]) == NEGATIVE
     assert 'refused: ' in capsys.readouterr().err
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from screw_dynamics_ros.cli import export
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.entry import DONE, NEGATIVE, UNUSABLE
 
 PART = """<mujoco><worldbody><body name="arm" pos="0 0 1" euler="10 20 30">
 <joint name="j" axis="1 2 0" pos="0.1 0 0" armature="0.2" stiffness="3" springref="20" ref="5"/>
@@ -26,7 +27,7 @@ def test_urdf_of_mjcf(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     source.write_text(
         '<mujoco><option gravity="0 0 -2"/><include file="part.xml"/></mujoco>', encoding='utf-8'
     )
-    assert export.main([str(source), str(target)]) == export.WRITTEN
+    assert export.main([str(source), str(target)]) == DONE
     assert 'gravity is 0 0 -2' in caplog.text
     mjcf = Robot.from_mjcf(source, backend='reference')
     urdf = Robot.from_urdf(target, gravity=(0.0, 0.0, -2.0), backend='reference')
@@ -40,12 +41,12 @@ def test_urdf_of_mjcf(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
 
 def test_what_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """No file is written."""
-    source, target = tmp_path / 'robot.xml', tmp_path / 'none' / 'robot.urdf'
+    source, target = tmp_path / 'robot.xml', tmp_path / 'robot.xml' / 'robot.urdf'
     source.write_text('<scene/>', encoding='utf-8')
-    assert export.main([str(source), str(target)]) == export.REFUSED
+    assert export.main([str(source), str(target)]) == NEGATIVE
     source.write_text('<robot><link name="a"/></robot>', encoding='utf-8')
-    assert export.main([str(source), str(target)]) == export.BROKEN
-    assert export.main([str(tmp_path / 'no.xml'), str(target)]) == export.BROKEN
+    assert export.main([str(source), str(target)]) == UNUSABLE
+    assert export.main([str(tmp_path / 'no.xml'), str(target)]) == UNUSABLE
     errors = capsys.readouterr().err
     assert 'root element is <scene>' in errors
     assert 'argument URDF' in errors

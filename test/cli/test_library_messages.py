@@ -16,6 +16,7 @@ import pytest
 from screw_dynamics_ros.cli import parity
 from screw_dynamics_ros.cli.doctor import command as doctor
 from screw_dynamics_ros.cli.library_messages import MAX_KINDS, caught_messages, counted
+from screw_dynamics_ros.entry import DONE
 from support.robots import UNIT_INERTIA, joint, robot
 
 
@@ -193,7 +194,7 @@ def dropped(tmp_path: Path) -> Path:
 
 
 def test_doctor_names_the_library(dropped, capfd):
-    assert doctor.main([str(dropped)]) == doctor.HEALTHY
+    assert doctor.main([str(dropped)]) == DONE
     printed = capfd.readouterr()
     assert printed.err == ''
     lines = [line.strip() for line in printed.out.splitlines() if 'prints' in line]
@@ -210,7 +211,7 @@ def test_doctor_does_not_blame_itself_for_what_pinocchio_drops(tmp_path, capfd):
     file = tmp_path / 'arm.urdf'
     one = arm('2').replace('value="2"', 'value="2 "', 1)
     file.write_text(one.replace('<inertial>', '<inertial><origin xyz="0.4 0 0"/>'))
-    assert doctor.main([str(file)]) == doctor.HEALTHY
+    assert doctor.main([str(file)]) == DONE
     report = capfd.readouterr().out
     assert 'WARNING gravity torques: differ from those of Pinocchio' in report
     assert 'it has not read the whole description' in report
@@ -220,7 +221,7 @@ def test_doctor_shows_why_pinocchio_refuses(tmp_path, capfd):
     pytest.importorskip('pinocchio')
     file = tmp_path / 'arm.urdf'
     file.write_text(arm('2').replace(' name="r"', ''))
-    assert doctor.main([str(file)]) == doctor.HEALTHY
+    assert doctor.main([str(file)]) == DONE
     printed = capfd.readouterr()
     assert printed.err == ''
     assert 'WARNING Pinocchio: refuses the description' in printed.out

@@ -12,9 +12,7 @@ from pathlib import Path
 import pytest
 
 from screw_dynamics_ros.cli import parity
-from screw_dynamics_ros.cli.command_line import UNUSABLE
-from screw_dynamics_ros.cli.parity import AGREE, DIFFER
-from screw_dynamics_ros.entry import WRONG_COMMAND_LINE
+from screw_dynamics_ros.entry import DONE, NEGATIVE, UNUSABLE
 from support.peer_programs import SOUND
 from support.robots import joint, links, robot, urdf_path
 
@@ -26,7 +24,7 @@ def run(*arguments: object) -> int:
 def test_the_report(capsys):
     pytest.importorskip('mujoco', SOUND)
     pytest.importorskip('pinocchio')
-    assert run(urdf_path('panda'), '--states', 2, '--require', 'mujoco,pinocchio') == AGREE
+    assert run(urdf_path('panda'), '--states', 2, '--require', 'mujoco,pinocchio') == DONE
     out = capsys.readouterr().out
     assert 'robot panda: largest differences in 2 random states (seed 0)' in out
     (row,) = (line.split() for line in out.splitlines() if 'gravity torques' in line)
@@ -35,7 +33,7 @@ def test_the_report(capsys):
     assert all(float(each) < 1e-9 for each in row[5:7])
     assert 'agrees to 1e-06' in out
     assert out.splitlines()[-1] == 'version 1.0 of URDF is read by every ROS distribution'
-    assert run(urdf_path('panda'), '--states', 2) == AGREE
+    assert run(urdf_path('panda'), '--states', 2) == DONE
     assert capsys.readouterr().out == out  # seeded
 
 
@@ -45,7 +43,7 @@ def test_differences_in_json_and_text(tmp_path, capsys):
     other = tmp_path / 'other.urdf'
     other.write_text(ours.read_text(encoding='utf-8').replace('3.587895', '3.62377395'))
     options = (ours, '--against', other, '--only', 'mujoco', '--states', 2)
-    assert run(*options, '--json') == DIFFER
+    assert run(*options, '--json') == NEGATIVE
     report = json.loads(capsys.readouterr().out)
     assert (report['robot'], report['states'], report['seed']) == ('panda', 2, 0)
     assert report['version'] == 'version 1.0 of URDF is read by every ROS distribution'
@@ -58,12 +56,12 @@ def test_differences_in_json_and_text(tmp_path, capsys):
     assert (cause['ours'], cause['theirs']) == ('3.5879', '3.62377')
     assert cause['changes']['gravity torques'] > 0.01
     assert program['differences']['mass']['absolute'] == pytest.approx(0.03587895)
-    assert run(*options) == DIFFER
+    assert run(*options) == NEGATIVE
     text = capsys.readouterr().out
     assert 'DIFFERS, as explained by:' in text
     assert '3.6e-02*' in text
     assert 'link panda_link4: mass: here 3.5879, there 3.62377; changes ' in text
-    assert run(*options, '--tolerance', 0.5) == AGREE
+    assert run(*options, '--tolerance', 0.5) == DONE
 
 
 def test_impossible_inertias_are_compared(tmp_path, capsys):
@@ -75,24 +73,24 @@ def test_impossible_inertias_are_compared(tmp_path, capsys):
     assert 'ixx="0.025853"' in text
     other.write_text(text.replace('ixx="0.025853"', 'ixx="-0.5"'))
     options = ('--only', 'pinocchio', '--states', 1)
-    assert run(ours, '--against', other, *options) == DIFFER
+    assert run(ours, '--against', other, *options) == NEGATIVE
     assert 'link panda_link4' in capsys.readouterr().out
-    assert run(other, *options) == AGREE
+    assert run(other, *options) == DONE
 
 
 def test_a_missing_program_is_told(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, 'mujoco', None)
     options = (urdf_path('planar_2r'), '--only', 'mujoco', '--states', 1)
-    assert run(*options) == AGREE
+    assert run(*options) == DONE
     assert 'MuJoCo: left out: is not installed (pip install mujoco)' in capsys.readouterr().out
-    assert run(*options, '--require', 'mujoco') == DIFFER
+    assert run(*options, '--require', 'mujoco') == NEGATIVE
     assert 'parity: MuJoCo is required: is not installed' in capsys.readouterr().err
 
 
 def test_a_program_that_refuses_is_told(capsys):
     """MuJoCo wants a mass on each moving link; the reason is its own, with the link."""
     pytest.importorskip('mujoco', SOUND)
-    assert run(urdf_path('planar_2r'), '--only', 'mujoco', '--states', 1) == AGREE
+    assert run(urdf_path('planar_2r'), '--only', 'mujoco', '--states', 1) == DONE
     out = capsys.readouterr().out
     assert 'MuJoCo: left out: refuses the description: ' in out
     assert "Element name 'link1'" in out
@@ -101,7 +99,7 @@ def test_a_program_that_refuses_is_told(capsys):
 def test_joints_that_move_no_mass(capsys):
     """Accelerations are not defined then; the rest is compared."""
     pytest.importorskip('pinocchio')
-    assert run(urdf_path('planar_2r'), '--only', 'pinocchio', '--states', 1, '--json') == AGREE
+    assert run(urdf_path('planar_2r'), '--only', 'pinocchio', '--states', 1, '--json') == DONE
 
 
 @pytest.mark.parametrize(
@@ -114,25 +112,29 @@ def test_joints_that_move_no_mass(capsys):
         ('no XML', 'no XML'),
     ],
 )
-def test_unusable_descriptions(text, reason, tmp_path, capsys):
+def test_refused_descriptions(text, reason, tmp_path, capsys):
     file = tmp_path / 'robot.urdf'
     file.write_text(text)
-    assert run(file) == UNUSABLE
+    assert run(file) == NEGATIVE
     assert reason in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ('arguments', 'reason'),
+    ('arguments', 'status', 'reason'),
     [
-        (('/nowhere.urdf',), 'there is no such file'),
-        ((urdf_path('panda'), '--against', '/nowhere.urdf'), 'argument --against: cannot read the'),
-        ((urdf_path('panda'), '--against', Path(__file__)), 'not well-formed XML'),
-        ((urdf_path('panda'), '--mjcf', '/nowhere.xml'), 'there is no file /nowhere.xml'),
-        ((urdf_path('panda'), '--tip', 'nose'), 'there is no link nose'),
+        (('/nowhere.urdf',), UNUSABLE, 'there is no such file'),
+        (
+            (urdf_path('panda'), '--against', '/nowhere.urdf'),
+            UNUSABLE,
+            'argument --against: cannot read the',
+        ),
+        ((urdf_path('panda'), '--against', Path(__file__)), NEGATIVE, 'not well-formed XML'),
+        ((urdf_path('panda'), '--mjcf', '/nowhere.xml'), UNUSABLE, 'there is no file /nowhere.xml'),
+        ((urdf_path('panda'), '--tip', 'nose'), NEGATIVE, 'there is no link nose'),
     ],
 )
-def test_unusable_arguments(arguments, reason, capsys):
-    assert run(*arguments) == UNUSABLE
+def test_unusable_arguments(arguments, status, reason, capsys):
+    assert run(*arguments) == status
     assert reason in capsys.readouterr().err
 
 
@@ -151,5 +153,5 @@ def test_unusable_arguments(arguments, reason, capsys):
 def test_arguments_of_the_wrong_kind(arguments, capsys):
     with pytest.raises(SystemExit) as end:
         run(urdf_path('panda'), *arguments)
-    assert end.value.code == WRONG_COMMAND_LINE
+    assert end.value.code == UNUSABLE
     assert f'argument {arguments[0]}' in capsys.readouterr().err

@@ -26,8 +26,8 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / 'test')]
 
-from screw_dynamics_ros.cli.annotate.command import PARTLY  # noqa: E402
 from screw_dynamics_ros.core import Robot  # noqa: E402
+from screw_dynamics_ros.entry import PARTIAL  # noqa: E402
 from support.recordings import write_stack  # noqa: E402
 from support.robots import urdf_path  # noqa: E402
 
@@ -76,7 +76,7 @@ def main() -> int:
         print(
             f'{kills} kills; outputs that differ: {faults or "none"}; left behind: {left or "none"}'
         )
-        expected = status == again == PARTLY and len(names) == options.recordings
+        expected = status == again == PARTIAL and len(names) == options.recordings
         return 0 if expected and kills and not faults and not left else 1
 
 

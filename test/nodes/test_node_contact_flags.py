@@ -13,7 +13,6 @@ from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import Bool, String
-from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.nodes.outputs.external_wrenches import contact_flags
@@ -132,7 +131,7 @@ def test_nothing_before_the_observer_has_settled(arm):
 
 def test_reset_and_another_robot_lower_the_flags(arm):
     assert arm.push(9.0, 0.0) == (False, True)
-    arm.bench.part._tare._on_reset(Trigger.Request(), Trigger.Response())
+    arm.bench.part._tare._forget()
     assert arm.push(5.0, 0.0) == (False, False)
     assert arm.push(9.0, 0.0)[1]
     arm.take(PLANAR.replace('planar_2r', 'another'))

@@ -76,9 +76,9 @@ class Arm:
 
     def call(self, name):
         """Return success and message of a service."""
-        residuals = self.tare.residuals
-        task = {'record': residuals._record, 'fit': residuals._fit, 'tare': self.tare._tare}[name]
-        response = residuals._answer(task)(Trigger.Request(), Trigger.Response())
+        name = {'record': 'record_residual', 'fit': 'fit_residual_map'}.get(name, name)
+        (found,) = (s for s in self.bench.node.services if s.srv_name.endswith(f'/{name}'))
+        response = found.callback(Trigger.Request(), Trigger.Response())
         return response.success, response.message
 
     def record(self, poses=POSES):
@@ -193,7 +193,7 @@ def test_tare_beside_the_map_and_reset(make):
     assert arm.call('tare')[0]
     np.testing.assert_allclose(arm.torque(q, (2.0, 2.0)), 0.0, atol=1e-9)
     assert abs(arm.torque(POSES[0], (2.0, 2.0))).max() < 0.02
-    arm.tare._on_reset(Trigger.Request(), Trigger.Response())
+    arm.tare._forget()
     np.testing.assert_allclose(arm.torque(q), bias(q), atol=1e-9)
     arm.fit()  # what was recorded is still there
     assert abs(arm.torque(q)).max() < 0.02
@@ -308,7 +308,7 @@ def test_a_reset_while_the_file_is_read_keeps_what_is_in_it(make, monkeypatch, t
 
     monkeypatch.setattr(residual_offsets, 'read', slow)
     arm.tare.residuals.load()
-    arm.tare._on_reset(Trigger.Request(), Trigger.Response())
+    arm.tare._forget()
     assert 'read or fitted' in arm.call('fit')[1]
     gate.set()
     arm.settle()
@@ -330,7 +330,7 @@ def test_what_is_asked_for_last_counts(make, monkeypatch):
 
     monkeypatch.setattr(residual_offsets, 'fitted', slow)
     for overtake in (
-        lambda: arm.tare._on_reset(Trigger.Request(), Trigger.Response()),
+        lambda: arm.tare._forget(),
         lambda: arm.take(PLANAR.replace('planar_2r', 'another')),
     ):
         gate.clear()

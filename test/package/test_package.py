@@ -272,15 +272,18 @@ def test_nodes_without_ros_name_the_remedy():
     code = """
         import sys
         sys.modules['rclpy'] = None  # as if not installed
-        from screw_dynamics_ros.entry import run_command, run_node
-        for run, name in ((run_node, 'dynamics'), (run_command, 'rviz')):
-            try:
-                run(name)
-            except SystemExit as error:
-                print(error)
+        sys.stderr = sys.stdout
+        from screw_dynamics_ros.entry import UNUSABLE, run_command, run_node
+        for name in ('rviz', 'doctor'):
+            sys.argv = [name]
+            assert run_command(name) == UNUSABLE
+        try:
+            run_node('dynamics')
+        except SystemExit as error:
+            print(error)
     """
     answer = run_python(code)
-    assert answer.count("needs ROS 2, and there is no module 'rclpy") == 2
+    assert answer.count("needs ROS 2, and there is no module 'rclpy") == 3
 
 
 def test_commands_have_one_thread_of_linear_algebra():

@@ -24,20 +24,19 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, OUTPUTS
-from screw_dynamics_ros.entry import INTERRUPTED
+from screw_dynamics_ros.entry import DONE, PARTIAL
 from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
 from screw_dynamics_ros.ros.recordings.coverage import record_lines
 from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
 
 from ..command_line import (
-    UNUSABLE,
     UnusableError,
     command_parser,
+    execute,
+    exit_statuses,
     heed_interrupts,
     names,
-    own_arguments,
     progress_bar,
 )
 from ..joint_motions import finding_lines
@@ -46,41 +45,27 @@ from . import folders
 from .annotation import AnnotationReport, annotate_recording
 from .request import Request, parameter_values
 
-WRITTEN, REFUSED, PARTLY, BROKEN = 0, 1, 2, UNUSABLE
-EXIT_STATUS = (
-    f'exit status: {WRITTEN} written, {REFUSED} the recording or the description was refused '
-    f'(nothing is written), {PARTLY} some recordings of a folder were skipped, or outputs of '
-    f'--outputs have no messages, {BROKEN} an argument cannot be used, {INTERRUPTED} it was '
-    'interrupted'
-)
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the annotated recording; return the exit status."""
-    options = parse(sys.argv[1:] if arguments is None else list(arguments))
+    return execute('annotate', parse, run, arguments)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the annotated recording, or those of a folder; return the exit status."""
     heed_interrupts()
-    try:
-        if options.output is None and options.parquet is None:
-            raise UnusableError('argument -o: give an output, or a table with --parquet')
-        request = request_of(options)
-        if folders.is_folder_of_recordings(options.recording):
-            return annotate_all(options, request)
-        with progress_bar('annotate') as progress:
-            report = annotate_recording(
-                options.recording, options.output, request, options.parquet, progress
-            )
-    except ScrewDynamicsError as error:
-        print(f'refused: {error}', file=sys.stderr)
-        return REFUSED
-    except (UnusableError, OSError) as error:
-        print(f'annotate: {error}', file=sys.stderr)
-        return BROKEN
-    except KeyboardInterrupt:
-        print('\nannotate: interrupted', file=sys.stderr)
-        return INTERRUPTED
+    if options.output is None and options.parquet is None:
+        raise UnusableError('argument -o: give an output, or a table with --parquet')
+    request = request_of(options)
+    if folders.is_folder_of_recordings(options.recording):
+        return annotate_all(options, request)
+    with progress_bar('annotate') as progress:
+        report = annotate_recording(
+            options.recording, options.output, request, options.parquet, progress
+        )
     print('\n'.join(lines(report)))
     # For some robots not all default outputs exist.
-    return PARTLY if options.outputs and not all(report.topics.values()) else WRITTEN
+    return PARTIAL if options.outputs and not all(report.topics.values()) else DONE
 
 
 def annotate_all(options: argparse.Namespace, request: Request) -> int:
@@ -108,7 +93,7 @@ def annotate_all(options: argparse.Namespace, request: Request) -> int:
         f'{len(every)} recordings: {len(todo) - len(faults)} annotated, '
         f'{len(every) - len(todo)} existed, {len(faults)} failed'
     )
-    return PARTLY if faults else WRITTEN
+    return PARTIAL if faults else DONE
 
 
 def lines(report: AnnotationReport) -> list[str]:
@@ -188,7 +173,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = command_parser('annotate', __doc__, EXIT_STATUS)
+    partial = 'recordings of a folder were skipped, or outputs of --outputs have no messages'
+    parser = command_parser('annotate', __doc__, exit_statuses(partial=partial))
     parser.add_argument('recording', type=Path, metavar='RECORDING')
     parser.add_argument('-o', '--output', type=Path, metavar='NAME', help='NAME.mcap or a folder')
     parser.add_argument('--parquet', type=Path, metavar='FILE', help='write a table of the outputs')
@@ -206,4 +192,4 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         help='address of a Dask cluster to use instead',
     )
     add_options(parser)
-    return parser.parse_args(own_arguments(arguments))
+    return parser.parse_args(arguments)

@@ -24,7 +24,6 @@ from pathlib import Path
 
 import numpy as np
 
-from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.description import RobotDescription
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.urdf_writer import with_origins
@@ -50,66 +49,53 @@ from screw_dynamics_ros.core.measurement.identification.validation import (
     validated,
 )
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.entry import INTERRUPTED
+from screw_dynamics_ros.entry import DONE, NEGATIVE
 
 from ..command_line import (
     ROBOT_FILE,
-    UNUSABLE,
     UnusableError,
     add_arguments_of,
     command_parser,
+    execute,
+    exit_statuses,
     names,
     number,
-    own_arguments,
     positive,
     progress_bar,
     read_description,
-    write_text,
+    write_file,
 )
 from . import picture, report
 from .measurement_file import MeasurementFile, read_measurements
 
-WRITTEN, REFUSED, BROKEN = 0, 1, UNUSABLE
 REMEDY = (
     'nothing is written. Measure more poses, set a prior (--prior), estimate fewer parameters '
     '(--estimate, --fixed), or write it nevertheless (--force)'
 )
 MAX_LIMIT_EXCESS = 0.1  # rad or m beyond a joint limit before a warning
-EXIT_STATUS = (
-    f'exit status: {WRITTEN} calibrated, {REFUSED} the description or the measurements were '
-    'refused, the fit did not converge, or cross-validation shows no improvement '
-    f'(--output is not written), {BROKEN} a file cannot be read or written, {INTERRUPTED} it was '
-    'interrupted'
-)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the corrected URDF and the picture, print the report; return the exit status."""
-    options = parse(sys.argv[1:] if arguments is None else list(arguments))
-    try:
-        text = read_description(options.description, options.description_arguments)
-        result, validation, kind = calibrated(text, options)
-        print('\n'.join(report.lines(result, validation, kind)))
-        if not result.success:
-            print('calibrate: not converged, nothing is written', file=sys.stderr)
-            return REFUSED
-        wrong = objection(result, validation)
-        if wrong and not options.force:
-            print(f'calibrate: {wrong}; {REMEDY}', file=sys.stderr)
-        elif options.output is not None:
-            write_text(options.output, '--output', with_origins(text, result.origins))
-        if options.picture is not None:
-            draw(options.picture, result, kind)
-    except ScrewDynamicsError as error:
-        print(f'refused: {error}', file=sys.stderr)
-        return REFUSED
-    except UnusableError as error:
-        print(f'calibrate: {error}', file=sys.stderr)
-        return BROKEN
-    except KeyboardInterrupt:
-        print('\ncalibrate: interrupted', file=sys.stderr)
-        return INTERRUPTED
-    return REFUSED if wrong and not options.force else WRITTEN
+    return execute('calibrate', parse, run, arguments)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the corrected URDF and the picture, print the report."""
+    text = read_description(options.description, options.description_arguments)
+    result, validation, kind = calibrated(text, options)
+    print('\n'.join(report.lines(result, validation, kind)))
+    if not result.success:
+        print('calibrate: not converged, nothing is written', file=sys.stderr)
+        return NEGATIVE
+    wrong = '' if options.force else objection(result, validation)
+    if wrong:
+        print(f'calibrate: {wrong}; {REMEDY}', file=sys.stderr)
+    elif options.output is not None:
+        write_file(options.output, '--output', with_origins(text, result.origins))
+    if options.picture is not None:
+        draw(options.picture, result, kind)
+    return NEGATIVE if wrong else DONE
 
 
 def calibrated(
@@ -214,7 +200,8 @@ def draw(path: Path, result: RobotCalibration, kind: str) -> None:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = command_parser('calibrate', __doc__, EXIT_STATUS)
+    negative = 'not converged, no improvement by cross-validation (--output is not written)'
+    parser = command_parser('calibrate', __doc__, exit_statuses(negative))
     add = parser.add_argument
     add('description', type=Path, metavar='FILE', help=ROBOT_FILE)
     add_arguments_of(parser, 'description', 'FILE')
@@ -294,7 +281,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add('--output', type=Path, metavar='FILE', help='write the corrected URDF')
     add('--force', action='store_true', help='write it without an improvement in cross-validation')
     add('--picture', type=Path, metavar='FILE', help='residuals before and after (PNG, SVG, PDF)')
-    return parser.parse_args(own_arguments(arguments))
+    return parser.parse_args(arguments)
 
 
 def share(text: str) -> float:

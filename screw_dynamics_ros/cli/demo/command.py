@@ -19,28 +19,27 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from screw_dynamics_ros import __version__
+from screw_dynamics_ros.entry import DONE, NEGATIVE
 
-from ..command_line import UNUSABLE, command_parser, own_arguments
-from .node_processes import ChildError, free_domain
+from ..command_line import UnusableError, command_parser, execute, exit_statuses
+from .node_processes import free_domain
 from .picture import save_picture
 from .push import Push
 from .recording import DemoRecording
 from .report import as_text, make_report, save
-from .session import TOOL, DemoError, Interruption, run, say
+from .session import TOOL, Interruption, run, say
 
 FORCE = (8.0, -5.0, 12.0)  # N, in the tool frame
 MIN_DURATION_S, MAX_DURATION_S = 6.0, 300.0  # s
 
-PASSED, FAILED, BROKEN = 0, 1, UNUSABLE
-EXIT_STATUS = (
-    f'exit status: {PASSED} all comparisons passed, {FAILED} one failed, {BROKEN} the '
-    'demo could not run, 128 + n terminated by signal n'
-)
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demo; return the exit status."""
-    options = parse(sys.argv[1:] if arguments is None else arguments)
+    return execute('demo', parse, demonstrate, arguments)
+
+
+def demonstrate(options: argparse.Namespace) -> int:
+    """Run the demo."""
     push = Push(FORCE, start=0.3 * options.duration, end=0.75 * options.duration)
     try:
         from screw_dynamics_ros.core.description.bundled import bundled_urdf
@@ -53,20 +52,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return conclude(recording, push, bundled_urdf('panda'), options.results)
     except ImportError as error:
-        complain(
+        raise UnusableError(
             f'{error}. `make demo` installs all requirements; with your own ROS 2, source it first'
-        )
-    except (DemoError, ChildError) as error:
-        complain(str(error))
+        ) from None
     except (Interruption, KeyboardInterrupt) as error:
-        complain('interrupted; all processes have been stopped')
+        print('demo: interrupted; all processes have been stopped', file=sys.stderr, flush=True)
         return 128 + getattr(error, 'number', 2)
-    return BROKEN
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = command_parser('demo', __doc__, EXIT_STATUS)
+    parser = command_parser('demo', __doc__, exit_statuses('a comparison failed'))
     parser.add_argument(
         '--duration',
         type=duration,
@@ -94,7 +90,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         action='store_true',
         help='also show the robot in a web browser, at an address that is printed',
     )
-    options = parser.parse_args(own_arguments(arguments))
+    options = parser.parse_args(arguments)
     if options.view and find_spec('viser') is None:
         parser.error('argument --view: viser is not installed; install it: pip install viser')
     return options
@@ -116,11 +112,6 @@ def domain(text: str) -> int:
     if not 0 <= value <= 101:
         raise argparse.ArgumentTypeError(f'{text} is not between 0 and 101')
     return value
-
-
-def complain(text: str) -> None:
-    """Print the reason of a failure."""
-    print(f'demo: {text}', file=sys.stderr, flush=True)
 
 
 def conclude(recording: DemoRecording, push: Push, urdf: Path, results: Path) -> int:
@@ -153,6 +144,6 @@ def conclude(recording: DemoRecording, push: Push, urdf: Path, results: Path) ->
         print(f'not saved: {error}')
     if report.failures:
         print(f'FAILED: {"; ".join(report.failures)}', flush=True)
-        return FAILED
+        return NEGATIVE
     print(f'PASSED: all {len(report.comparisons)} comparisons', flush=True)
-    return PASSED
+    return DONE

@@ -16,6 +16,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..command_line import UnusableError
+
 LAST_LINES = 15
 #: Signals, and the timeout after each [s].
 SHUTDOWN_TIMEOUTS_S = (signal.SIGINT, 3.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 60.0)
@@ -23,7 +25,7 @@ PR_SET_PDEATHSIG = 1  # linux/prctl.h
 LIBC = ctypes.CDLL(None)  # loaded here, because few operations are safe between fork and exec
 
 
-class ChildError(Exception):
+class ChildError(UnusableError):
     """A child process exited unexpectedly; the message contains its last output."""
 
 

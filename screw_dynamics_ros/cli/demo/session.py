@@ -14,6 +14,7 @@ import time
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from ..command_line import UnusableError
 from .node_processes import Children
 from .push import Push
 from .recording import DemoRecording
@@ -76,7 +77,7 @@ PROGRESS_PERIOD_S = 5.0  # between progress messages without data
 SILENCE_TIMEOUT_S = 300.0  # without expected messages before the demo fails
 
 
-class DemoError(Exception):
+class DemoError(UnusableError):
     """The demo cannot continue; the message contains the reason and the remedy."""
 
 

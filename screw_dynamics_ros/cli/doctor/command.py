@@ -11,25 +11,23 @@ joint_states. With a URDF it checks only the description, with a recording
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.robot_description import Finding
-from screw_dynamics_ros.entry import INTERRUPTED
-from screw_dynamics_ros.ros.recordings.sources import RecordingError
+from screw_dynamics_ros.entry import DONE, NEGATIVE
 from screw_dynamics_ros.ros.recordings.storage import is_recording
 
 from ..command_line import (
     MAX_TIMEOUT_S,
     ROBOT_FILE,
-    UNUSABLE,
     UnusableError,
     add_arguments_of,
     command_parser,
-    own_arguments,
+    execute,
+    exit_statuses,
     read_description,
     seconds,
 )
@@ -40,49 +38,31 @@ from .recorded_session import recorded_session
 from .section import Section
 from .session_data import SessionData
 
-HEALTHY, FAULTY, BROKEN = 0, 1, UNUSABLE
-EXIT_STATUS = (
-    f'exit status: {HEALTHY} no errors (with --strict: no warnings either), {FAULTY} some, '
-    f'{BROKEN} no robot or file to check, {INTERRUPTED} it was interrupted'
-)
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a report; return the exit status."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    options = parse(given)
-    try:
-        if options.description is None:
-            sections = examine_running_robot(given, options.seconds, options.wait, options.suggest)
-        elif is_recorded(options.description):
-            sections = examined(recorded_session(options), options.suggest)
-        else:
-            text = read_description(options.description, options.description_arguments)
-            sections = description_sections(Robot(read_robot_description(text)), text)
-        if not sections:
-            raise UnusableError(
-                f'no message arrived on robot_description within {options.wait:g} s: start the '
-                'driver, check ROS_DOMAIN_ID and namespace, or give a file'
-            )
-        for section in sections:
-            print('\n'.join(section.text()), flush=True)
-        return verdict(sections, options.strict)
-    except ScrewDynamicsError as error:
-        what = 'recording' if isinstance(error, RecordingError) else 'description'
-        print(f'ERROR   {what} refused: {error}', file=sys.stderr)
-        return FAULTY
-    except UnusableError as error:
-        print(f'doctor: {error}', file=sys.stderr)
-        return BROKEN
-    except ImportError as error:
-        print(
-            f'doctor: {error}. Source ROS 2 to check a running robot, or give a file',
-            file=sys.stderr,
+    return execute('doctor', parse, run, arguments)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print a report."""
+    if options.description is None:
+        sections = examine_running_robot(
+            options.given, options.seconds, options.wait, options.suggest
         )
-        return BROKEN
-    except KeyboardInterrupt:
-        print('\ndoctor: interrupted', file=sys.stderr)
-        return INTERRUPTED
+    elif is_recorded(options.description):
+        sections = examined(recorded_session(options), options.suggest)
+    else:
+        text = read_description(options.description, options.description_arguments)
+        sections = description_sections(Robot(read_robot_description(text)), text)
+    if not sections:
+        raise UnusableError(
+            f'no message arrived on robot_description within {options.wait:g} s: start the '
+            'driver, check ROS_DOMAIN_ID and namespace, or give a file'
+        )
+    for section in sections:
+        print('\n'.join(section.text()), flush=True)
+    return verdict(sections, options.strict)
 
 
 def is_recorded(path: Path) -> bool:
@@ -92,7 +72,7 @@ def is_recorded(path: Path) -> bool:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = command_parser('doctor', __doc__, EXIT_STATUS)
+    parser = command_parser('doctor', __doc__, exit_statuses('errors, with --strict also warnings'))
     parser.add_argument(
         'description',
         nargs='?',
@@ -127,7 +107,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         help='write a parameter file for the robot (default: suggested.yaml)',
     )
     add_recorded_robot(parser)
-    options = parser.parse_args(own_arguments(arguments))
+    options = parser.parse_args(arguments)
     if options.description is not None and is_recorded(options.description):
         return options
     if options.suggest is not None and options.description is not None:
@@ -179,4 +159,4 @@ def verdict(sections: Sequence[Section], strict: bool) -> int:
     severities = [finding.severity for section in sections for finding in section.findings]
     errors, warnings = severities.count('error'), severities.count('warning')
     print(f'{errors} errors, {warnings} warnings')
-    return FAULTY if errors or (strict and warnings) else HEALTHY
+    return NEGATIVE if errors or (strict and warnings) else DONE

@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.measurement.annotation.unloaded_residual import (
     UnloadedResidual,
     unloaded_residual,
@@ -36,20 +36,20 @@ from screw_dynamics_ros.core.measurement.identification.dynamics import (
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics.model_check import check_model
 from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import GROUPS
-from screw_dynamics_ros.entry import INTERRUPTED
+from screw_dynamics_ros.entry import DONE, NEGATIVE
 from screw_dynamics_ros.ros.recordings.recording import read_recording
 
 from ..command_line import (
-    UNUSABLE,
     UnusableError,
     add_gravity,
     command_parser,
+    execute,
+    exit_statuses,
     names,
     number,
-    own_arguments,
     positive,
     progress_bar,
-    write_text,
+    write_file,
     write_whole,
 )
 from ..recorded_joints import add_recorded_robot, given_description
@@ -57,12 +57,6 @@ from . import check, output_files, payload, picture, report, tool
 from .known_drives import KnownRobot, known_robot, of_reported_efforts
 from .recordings import are_poses, descriptions, of_robot
 
-WRITTEN, REFUSED, UNEXPLAINED, BROKEN = 0, 1, 2, UNUSABLE
-EXIT_STATUS = (
-    f'exit status: {WRITTEN} identified, {REFUSED} the description or the recordings were refused, '
-    f'{UNEXPLAINED} with --check: efforts of a joint that moves are poorly modeled (R2 below 0.8), '
-    f'{BROKEN} a file cannot be read or written, {INTERRUPTED} it was interrupted'
-)
 URDF, PARAMETERS, REPORT, PICTURE = (
     'identified.urdf',
     'drives.yaml',
@@ -73,30 +67,24 @@ URDF, PARAMETERS, REPORT, PICTURE = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the report, write the files; return the exit status."""
-    options = parse(sys.argv[1:] if arguments is None else list(arguments))
-    try:
-        if options.sensor is not None:
-            return identify_tool(options)
-        if options.check:
-            return judge(options)
-        with progress_bar('identify') as progress:
-            given = recorded(options, progress)
-            if options.payload and are_poses(given.recordings):
-                return weigh(options, given)
-            text, result, notes, residual = identified(options, progress, given)
-        print('\n'.join([*report.lines(result, notes), *report.residual_table(residual)]))
-        if options.output is not None:
-            write(options.output, text, result, notes, residual, options.payload)
-    except ScrewDynamicsError as error:
-        print(f'refused: {error}', file=sys.stderr)
-        return REFUSED
-    except UnusableError as error:
-        print(f'identify: {error}', file=sys.stderr)
-        return BROKEN
-    except KeyboardInterrupt:
-        print('\nidentify: interrupted', file=sys.stderr)
-        return INTERRUPTED
-    return WRITTEN
+    return execute('identify', parse, run, arguments)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the report, write the files."""
+    if options.sensor is not None:
+        return identify_tool(options)
+    if options.check:
+        return judge(options)
+    with progress_bar('identify') as progress:
+        given = recorded(options, progress)
+        if options.payload and are_poses(given.recordings):
+            return weigh(options, given)
+        text, result, notes, residual = identified(options, progress, given)
+    print('\n'.join([*report.lines(result, notes), *report.residual_table(residual)]))
+    if options.output is not None:
+        write(options.output, text, result, notes, residual, options.payload)
+    return DONE
 
 
 def identify_tool(options: argparse.Namespace) -> int:
@@ -104,8 +92,8 @@ def identify_tool(options: argparse.Namespace) -> int:
     found = tool.identified_tool(options)
     print('\n'.join(tool.lines(found)))
     if options.output is not None:
-        write_text(options.output / tool.PARAMETERS, '--output', tool.parameter_file(found))
-    return WRITTEN
+        write_file(options.output / tool.PARAMETERS, '--output', tool.parameter_file(found))
+    return DONE
 
 
 class Recorded(NamedTuple):
@@ -155,8 +143,8 @@ def weigh(options: argparse.Namespace, given: Recorded) -> int:
     print('\n'.join(payload.lines(found, options.payload, given.notes)))
     if options.output is not None and found.has_mass:
         text = payload.parameter_file(found, options.payload)
-        write_text(options.output / payload.PARAMETERS, '--output', text)
-    return WRITTEN
+        write_file(options.output / payload.PARAMETERS, '--output', text)
+    return DONE
 
 
 def judge(options: argparse.Namespace) -> int:
@@ -179,7 +167,7 @@ def judge(options: argparse.Namespace) -> int:
             check.PICTURE,
             lambda drawn: {check.REPORT: check.page(found, given.notes, drawn)},
         )
-    return UNEXPLAINED if found.unexplained else WRITTEN
+    return NEGATIVE if found.unexplained else DONE
 
 
 def identified(
@@ -290,7 +278,8 @@ def write_files(
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = command_parser('identify', __doc__, EXIT_STATUS)
+    negative = 'with --check: efforts of a moving joint are poorly modeled (R2 below 0.8)'
+    parser = command_parser('identify', __doc__, exit_statuses(negative))
     add = parser.add_argument
     add('recordings', type=Path, nargs='+', metavar='RECORDING')
     add_recorded_robot(
@@ -384,7 +373,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         help='use recorded velocities instead of derivatives of positions',
     )
     add_gravity(parser)
-    return parser.parse_args(own_arguments(arguments))
+    return parser.parse_args(arguments)
 
 
 def share(text: str) -> float:

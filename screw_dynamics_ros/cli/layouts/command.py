@@ -9,11 +9,11 @@ import argparse
 import shlex
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +24,18 @@ from std_msgs.msg import String
 
 from screw_dynamics_ros.core import DescriptionError, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.description.formats import read_robot_description
-from screw_dynamics_ros.entry import INTERRUPTED
+from screw_dynamics_ros.entry import DONE, INTERRUPTED, UNUSABLE
 from screw_dynamics_ros.ros.launch_arguments import program_path
 from screw_dynamics_ros.ros.model_state import ModelStateLayout
 from screw_dynamics_ros.ros.topics import qos
 
-from ..command_line import UNUSABLE, command_parser, own_arguments
+from ..command_line import UnusableError, command_parser, execute
 
 try:
     from screw_dynamics_msgs.msg import ModelStateLayout as ModelStateLayoutMessage
 except ImportError:  # not installed, or without this message
     ModelStateLayoutMessage = None
 
-ENDED, NOT_INSTALLED = 0, UNUSABLE
 REMINDER_PERIOD_S = 10.0
 MODEL_STATE = 'bringup/model_state'
 
@@ -103,36 +102,39 @@ def run(
     visualizer: Visualizer, description: str | None, arguments: Sequence[str] | None = None
 ) -> int:
     """Wait for a description, then run the program; return the exit status."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    options = parse(visualizer, description, given)
+    return execute(
+        visualizer.name,
+        partial(parse, visualizer, description),
+        partial(start, visualizer),
+        arguments,
+    )
+
+
+def start(visualizer: Visualizer, options: argparse.Namespace) -> int:
+    """Wait for a description, then run the program."""
     if options.model_state and ModelStateLayoutMessage is None:
-        print(
-            f'{visualizer.name}: --model-state requires the package screw_dynamics_msgs; build it, '
-            'or omit the option',
-            file=sys.stderr,
+        raise UnusableError(
+            '--model-state requires the package screw_dynamics_msgs; build it, or omit the option'
         )
-        return NOT_INSTALLED
     path = program_path(visualizer.package, visualizer.executable)
     if not options.print and path is None:
-        print(
-            f'{visualizer.name}: {visualizer.executable} is not installed; install the package '
-            f'{visualizer.package}, or use --print',
-            file=sys.stderr,
+        raise UnusableError(
+            f'{visualizer.executable} is not installed; install the package {visualizer.package}, '
+            'or use --print'
         )
-        return NOT_INSTALLED
-    rclpy.init(args=given)
+    rclpy.init(args=options.given)
     try:
         node = rclpy.create_node(f'{visualizer.name}_configuration')
         made, name = made_of(node, visualizer, options.model_state)
         namespace = node.get_namespace()
         node.destroy_node()
-    except (KeyboardInterrupt, ExternalShutdownException):
-        return INTERRUPTED
+    except ExternalShutdownException:
+        raise KeyboardInterrupt from None
     finally:
         rclpy.try_shutdown()
     if path is None or options.print:
         print(made, end='')
-        return ENDED
+        return DONE
     return run_with(visualizer, path, made, name, namespace)
 
 
@@ -214,7 +216,7 @@ def parse(
     parser = command_parser(
         visualizer.name,
         description,
-        f'runs: {shown}\nexit status: that of {visualizer.executable}, {NOT_INSTALLED} if it is '
+        f'runs: {shown}\nexit status: that of {visualizer.executable}, {UNUSABLE} if it is '
         f'not installed, {INTERRUPTED} if interrupted before it runs',
     )
     parser.set_defaults(model_state=False)
@@ -225,4 +227,4 @@ def parse(
             help=f'curves of the parts of {MODEL_STATE}, instead of separate topics',
         )
     parser.add_argument('--print', action='store_true', help='print the layout and exit')
-    return parser.parse_args(own_arguments(arguments))
+    return parser.parse_args(arguments)

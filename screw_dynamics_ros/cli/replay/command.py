@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from operator import itemgetter
@@ -30,9 +29,8 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.description.formats import read_robot_description
-from screw_dynamics_ros.entry import INTERRUPTED
+from screw_dynamics_ros.entry import DONE
 from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
 from screw_dynamics_ros.registry import NODES, load
 from screw_dynamics_ros.ros.model_state_forms import layout_message
@@ -46,9 +44,9 @@ from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.storage import Block, RecordingReader
 
 from ..command_line import (
-    UNUSABLE,
     UnusableError,
     command_parser,
+    execute,
     heed_interrupts,
     names,
     own_arguments,
@@ -65,35 +63,22 @@ if TYPE_CHECKING:
 REPLAYED = ('wrench_estimator', 'dynamics', 'kinematics', 'wrist_sensor')
 RANGE = 'ROS_AUTOMATIC_DISCOVERY_RANGE'  # applies to nodes created while it is set
 
-WRITTEN, REFUSED, BROKEN = 0, 1, UNUSABLE
-EXIT_STATUS = (
-    f'exit status: {WRITTEN} written, {REFUSED} the recording or the description was refused '
-    f'(nothing is written), {BROKEN} an argument cannot be used, {INTERRUPTED} it was interrupted'
-)
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the replayed recording; return the exit status."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    options = parse(given)
+    return execute('replay', parse, run, arguments)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the replayed recording."""
     heed_interrupts()
-    try:
-        with TemporaryDirectory() as folder:
-            of_drives = drive_arguments(options, Path(folder))
-            counts, faults = replay(options, [*of_drives, *given[len(own_arguments(given)) :]])
-    except ScrewDynamicsError as error:
-        print(f'refused: {error}', file=sys.stderr)
-        return REFUSED
-    except (UnusableError, OSError) as error:
-        print(f'replay: {error}', file=sys.stderr)
-        return BROKEN
-    except KeyboardInterrupt:
-        print('\nreplay: interrupted', file=sys.stderr)
-        return INTERRUPTED
+    with TemporaryDirectory() as folder:
+        of_ros = options.given[len(own_arguments(options.given)) :]
+        counts, faults = replay(options, [*drive_arguments(options, Path(folder)), *of_ros])
     print(''.join(f'{line}\n' for line in faults), end='')
     for topic, count in counts.items():
         print(f'{count:8d} {topic}')
-    return WRITTEN
+    return DONE
 
 
 def drive_arguments(options: argparse.Namespace, folder: Path) -> list[str]:
@@ -311,7 +296,7 @@ class Nodes:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = command_parser('replay', __doc__, EXIT_STATUS)
+    parser = command_parser('replay', __doc__)
     add = parser.add_argument
     add('recording', type=Path, metavar='RECORDING')
     add('-o', '--output', type=Path, required=True, metavar='NAME', help='NAME.mcap or a folder')
@@ -333,4 +318,4 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add(
         '--compression', choices=COMPRESSIONS, default='lz4', help='compression of the added chunks'
     )
-    return parser.parse_args(own_arguments(arguments))
+    return parser.parse_args(arguments)

@@ -23,51 +23,49 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from screw_dynamics_ros.core import ScrewDynamicsError, bundled_urdf, files
+from screw_dynamics_ros.core import UnknownNameError, bundled_urdf, files
+from screw_dynamics_ros.entry import DONE
 
 from ..command_line import (
     ROBOT_FILE,
-    UNUSABLE,
     UnusableError,
     add_arguments_of,
     command_parser,
+    execute,
     heed_interrupts,
-    own_arguments,
     progress_bar,
     read_description,
-    write_text,
+    write_file,
 )
 from .posture_source import PostureSource
 from .state import ViewSource
 
-ENDED = 0
-EXIT_STATUS = f'exit status: {ENDED} ended by the user, {UNUSABLE} the input cannot be used'
 LOCAL_HOST, PORT = '127.0.0.1', 8080
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve the page until it is interrupted; return the exit status."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
-    options = parse(given)
+    return execute('view', parse, show, arguments)
+
+
+def show(options: argparse.Namespace) -> int:
+    """Serve the page until it is interrupted, or export it."""
     heed_interrupts()
     try:
         check_installed()
-        source = source_of(options, given)
+        source = source_of(options, options.given)
         try:
             run(source, options)
         finally:
             source.close()
-    except (ScrewDynamicsError, UnusableError) as error:
-        print(f'view: {error}', file=sys.stderr)
-        return UNUSABLE
     except KeyboardInterrupt:
         print('\nview: ended')
-    return ENDED
+    return DONE
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = command_parser('view', __doc__, EXIT_STATUS)
+    parser = command_parser('view', __doc__)
     add = parser.add_argument
     add(
         'robot',
@@ -107,7 +105,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add('--port', type=port, default=PORT, metavar='N', help=f'(default: {PORT}, or a free one)')
     add('--export', type=Path, metavar='FILE', help='write the scene as one HTML file and exit')
     add('--dark', action='store_true', help='dark colors')
-    options = parser.parse_args(own_arguments(arguments))
+    options = parser.parse_args(arguments)
     if options.live and options.robot is not None:
         parser.error('argument ROBOT: not allowed with --live, which uses robot_description')
     if not (options.live or options.recording or options.robot):
@@ -152,9 +150,12 @@ def source_of(options: argparse.Namespace, arguments: Sequence[str]) -> ViewSour
 
 
 def description_path(name: str) -> Path:
-    """Return the file of a robot: a path, or the name of a bundled robot."""
+    """Return the file of a path or of a bundled robot; raises `UnusableError`."""
     path = files.expanded(name)
-    return path if path.suffix or path.exists() else bundled_urdf(name)
+    try:
+        return path if path.suffix or path.exists() else bundled_urdf(name)
+    except UnknownNameError as error:
+        raise UnusableError(f'argument ROBOT: {error}') from None
 
 
 def run(source: ViewSource, options: argparse.Namespace) -> None:
@@ -163,7 +164,7 @@ def run(source: ViewSource, options: argparse.Namespace) -> None:
 
     with Viewer(source, options.host, options.port, dark=options.dark) as viewer:
         if options.export is not None:
-            write_text(options.export, '--export', viewer.page())
+            write_file(options.export, '--export', viewer.page())
             return
         shown = 'the running robot' if options.live else source.robot.description.name
         print(f'{viewer.address} shows {shown}; Ctrl-C ends it', flush=True)

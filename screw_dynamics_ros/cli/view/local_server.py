@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import viser
 import websockets.asyncio.server
 
-from screw_dynamics_ros.core.errors import ArgumentError
+from ..command_line import UnusableError
 
 MAX_PORTS = 100  # ports to try
 
@@ -38,7 +38,7 @@ class LocalServer(viser.ViserServer):
 
     Raises
     ------
-    ArgumentError
+    UnusableError
         If the server cannot listen on this address.
     """
 
@@ -113,7 +113,7 @@ def is_loopback(host: str) -> bool:
 
 
 def free_port(host: str, first: int) -> int:
-    """Return the first free port, starting at `first`; raises `ArgumentError` without one."""
+    """Return the first free port, starting at `first`; raises `UnusableError` without one."""
     for port in range(first, min(first + MAX_PORTS, 2**16)):
         try:
             family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -123,8 +123,8 @@ def free_port(host: str, first: int) -> int:
             return port
         except OSError as error:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
-                raise ArgumentError(
+                raise UnusableError(
                     f'cannot listen on {host}: {error.strerror}; use 127.0.0.1, or an address of '
                     'this machine'
                 ) from None
-    raise ArgumentError(f'no free port from {first} on {host}; give another one')
+    raise UnusableError(f'no free port from {first} on {host}; give another one')

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,12 +25,10 @@ from screw_dynamics_ros.core.measurement.estimation.wrist_sensor import (
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.diagnostics import Status
-from screw_dynamics_ros.ros.immediate_services import ImmediateServices
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular, time_message
 from screw_dynamics_ros.ros.messages.templates import vector
 from screw_dynamics_ros.ros.parameters import Parameters
-from screw_dynamics_ros.ros.standard_services import serve_trigger
 
 from ..hosting.host import ModelHost
 from ..model.running_model import RunningModel
@@ -89,11 +88,11 @@ class ToolPoses:
         self._model: RunningModel | None = None
         self._mapper: JointStateMapper | None = None
         self._motion: Formula | None = None
-        serve_trigger(node, '~/tare', self._tare)
-        serve_trigger(node, '~/record_pose', self._record)
-        serve_trigger(node, '~/forget_poses', self._forget)
-        self._services = ImmediateServices(node)
-        self._services.add('IdentifyTool', '~/identify_tool', self._identify)
+        serve = partial(host.services.serve, owner=node)
+        serve('Trigger', '~/tare', lambda *_: self._tare())
+        serve('Trigger', '~/record_pose', lambda *_: self._record())
+        serve('Trigger', '~/forget_poses', lambda *_: self._forget())
+        serve('IdentifyTool', '~/identify_tool', self._identify)
 
     def bind(
         self, model: RunningModel, mapper: JointStateMapper, frame: str, motion: Formula | None
@@ -113,7 +112,6 @@ class ToolPoses:
     def report(self, status: Status) -> None:
         """Report the number of poses."""
         status.values['poses recorded'] = str(len(self._poses))
-        self._services.report(status)
 
     # --- requests -------------------------------------------------------------------------------
 
@@ -176,7 +174,7 @@ class ToolPoses:
         self._poses.clear()
         return f'{count} poses discarded'
 
-    def _identify(self, request: Any, response: Any) -> None:
+    def _identify(self, request: Any, response: Any) -> str:
         self._known_motion()
         motions = [self._motion_at(pose.q) for pose in self._poses]
         gravity = -np.array([motion[9:] for motion in motions]).reshape(-1, 3)
@@ -184,10 +182,10 @@ class ToolPoses:
         tool = identify_tool(gravity, wrenches)
         prefix = self._host.parameters['frame_prefix']
         fill(response, tool, self._poses[-1].stamp, prefix + self._frame)
-        if request.apply:
-            inertia = self._parameters['tool_inertia']
-            self._set(tool_mass=tool.mass, tool_center_of_mass=tool.com.tolist(), bias=tool.bias)
-            response.message = f'applied, with tool_inertia {inertia}'
+        if not request.apply:
+            return ''
+        self._set(tool_mass=tool.mass, tool_center_of_mass=tool.com.tolist(), bias=tool.bias)
+        return f'applied, with tool_inertia {self._parameters["tool_inertia"]}'
 
     def _set(self, bias: Array, **tool: Any) -> None:
         """Set parameters, all or none; raises `ArgumentError`."""

@@ -25,7 +25,6 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.data_path.rcl import functions
 from screw_dynamics_ros.ros.description import DescriptionOutcome
 from screw_dynamics_ros.ros.diagnostics import Diagnostics
-from screw_dynamics_ros.ros.immediate_services import ImmediateServices
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.requested_state import latest
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -33,7 +32,7 @@ from screw_dynamics_ros.ros.process.executor import ShutdownTask, settle
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.scheduling import lock_memory, use_real_time
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
-from screw_dynamics_ros.ros.services import Answer, Services
+from screw_dynamics_ros.ros.services import Computation, Services
 from screw_dynamics_ros.ros.status import Status
 
 from ..model.inertial_input import InertialInput, load_in_loop
@@ -115,21 +114,18 @@ class ModelHost:
         self.diagnostics.add(self.joint_state_status)
         self.diagnostics.add(FAULTS.status)
         self.services = Services(node)
-        self.immediate = ImmediateServices(node)
         prefix = self.parameters['frame_prefix']
         self._payload_topics = PayloadTopics(node, self.payloads, prefix)
         self.payload_services = PayloadServices(
-            self.immediate,
+            self.services,
             self.payloads,
             lambda: (self.model, self.mapper),
             self._model_parameters.set_payload,
             prefix,
         )
-        LinkInertiaService(self.immediate, self.link_inertias, self.payload_services)
+        LinkInertiaService(self.services, self.link_inertias, self.payload_services)
         self._estimation = PayloadEstimation(
-            node,
             self.services,
-            self.immediate,
             self.payload_services,
             lambda: self.situation({}),
             self.effort_shares,
@@ -218,10 +214,10 @@ class ModelHost:
         `payloads` returns the bodies attached to links in these requests.
         """
 
-        def task() -> tuple[Answer, tuple[Any, ...]]:
+        def task() -> tuple[Computation, tuple[Any, ...]]:
             return requests.answer, (query, self.situation(payloads()))
 
-        self.services.add(node, kind, name, task)
+        self.services.serve(kind, name, task=task, owner=node)
 
     def situation(self, payloads: Mapping[str, RigidBody]) -> requests.RequestContext:
         """Return the current context of requests; raises `MissingDescriptionError`."""
@@ -244,8 +240,7 @@ class ModelHost:
 
     def start(self) -> None:
         """Subscribe, after all groups have been added."""
-        if self.services.is_used:
-            self.diagnostics.add(self.services.status)
+        self.diagnostics.add(self.services.status)
         if self.drawing.is_used:
             self.diagnostics.add(self.drawing.status)
         self.states.deferred_work.every(HOUSEKEEPING_PERIOD_S, self.keep_house)
@@ -300,14 +295,13 @@ class ModelHost:
         return self.states.status(timeout, self.scheduling_fault)
 
     def payload_status(self) -> Status:
-        """Report gravity, payloads, corrected inertias, and the services that change them."""
+        """Report gravity, payloads and corrected inertias."""
         status = Status('payload')
         for source in self.inputs:
             source.report(status)
         self.payloads.report(status)
         self.link_inertias.report(status)
         self._estimation.report(status)
-        self.immediate.report(status, 'see services')  # the remedy is reported there
         return status
 
     # --- another robot --------------------------------------------------------------------------

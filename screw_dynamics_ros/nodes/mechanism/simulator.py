@@ -81,6 +81,7 @@ class MechanismSimulator(SimulationNode):
             self._publish_description(text)
         diagnostics = Diagnostics(node)
         diagnostics.add(self.status)
+        diagnostics.add(self._services.status)
         diagnostics.add(FAULTS.status)
         self._pace.start(time.monotonic())
         every(node, HOUSEKEEPING_PERIOD_S, self._outputs.count_listeners)

@@ -27,7 +27,7 @@ from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.timers import every
-from screw_dynamics_ros.ros.standard_services import serve_trigger
+from screw_dynamics_ros.ros.services import Services
 from screw_dynamics_ros.ros.topics import qos
 
 from ..hosting import statuses
@@ -75,9 +75,11 @@ class OdometryNode:
             else None
         )
         self._subscribe()
-        serve_trigger(node, '~/reset', self._reset)
+        services = Services(node)
+        services.serve('Trigger', '~/reset', lambda *_: self._reset())
         diagnostics = Diagnostics(node)
         diagnostics.add(self.status)
+        diagnostics.add(services.status)
         diagnostics.add(FAULTS.status)
 
     def _subscribe(self) -> None:

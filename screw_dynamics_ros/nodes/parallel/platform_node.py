@@ -22,7 +22,7 @@ from screw_dynamics_ros.ros.names import shorten, shown
 from screw_dynamics_ros.ros.parameters import Parameters, Value
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.timers import every
-from screw_dynamics_ros.ros.standard_services import serve_trigger
+from screw_dynamics_ros.ros.services import Services
 from screw_dynamics_ros.ros.topics import qos
 
 from ..hosting import statuses
@@ -65,9 +65,11 @@ class PlatformNode:
         node.create_subscription(
             WrenchStamped, WRENCH, guarded(f'a message on {WRENCH}', self._on_wrench), qos.COMMAND
         )
-        serve_trigger(node, '~/reset', self._reset)
+        services = Services(node)
+        services.serve('Trigger', '~/reset', lambda *_: self._reset())
         diagnostics = Diagnostics(node)
         diagnostics.add(self.status)
+        diagnostics.add(services.status)
         diagnostics.add(FAULTS.status)
         every(node, HOUSEKEEPING_PERIOD_S, self._look_around)
 

@@ -12,14 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.errors import NotAtRestError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.immediate_services import ImmediateServices
 from screw_dynamics_ros.ros.messages.conversions import read_inertia, time_message
-from screw_dynamics_ros.ros.services import Answer, Services
+from screw_dynamics_ros.ros.services import Computation, Services
 from screw_dynamics_ros.ros.status import Status
 
 from ..model.effort_recording import EffortRecording
@@ -36,9 +34,7 @@ class PayloadEstimation:
 
     Parameters
     ----------
-    node : rclpy.node.Node
     services : Services
-    immediate : ImmediateServices
     payload_services : PayloadServices
         Activates results.
     situation : callable
@@ -53,48 +49,46 @@ class PayloadEstimation:
 
     def __init__(
         self,
-        node: Node,
         services: Services,
-        immediate: ImmediateServices,
         payload_services: PayloadServices,
         situation: Callable[[], RequestContext],
         shares: Array,
     ) -> None:
         self.recording = EffortRecording()
         self._put, self._situation, self._shares = payload_services, situation, shares
-        immediate.add('RecordPayload', '~/record_payload', self.record)
-        services.add(
-            node, 'EstimatePayload', '~/estimate_payload', self.estimation, self.apply_estimate
+        services.serve('RecordPayload', '~/record_payload', self.record)
+        services.serve(
+            'EstimatePayload', '~/estimate_payload', self.apply_estimate, self.estimation
         )
-        services.add(
-            node,
+        services.serve(
             'AttachTool',
             '~/attach_tool',
-            lambda: (payload_estimates.describe_tool, ()),
             self.attach,
+            lambda: (payload_estimates.describe_tool, ()),
         )
 
-    def record(self, request: Any, response: Any) -> None:
+    def record(self, request: Any, response: Any) -> str:
         """Answer a RecordPayload request."""
         recording = self.recording
         if request.action == request.POSE:
             stamp, q = recording.add_pose()
             response.header.stamp = time_message(stamp)
-            response.message = f'pose {recording.counts[0]} at {[round(x, 3) for x in q.tolist()]}'
+            text = f'pose {recording.counts[0]} at {[round(x, 3) for x in q.tolist()]}'
         elif request.action == request.MOTION:
             duration = seconds(request.duration)
             recording.begin_motion(duration)
-            response.message = f'recording all states for {duration:g} s'
+            text = f'recording all states for {duration:g} s'
         elif request.action == request.CLEAR:
             recording.clear()
-            response.message = 'nothing recorded'
+            text = 'nothing recorded'
         else:
             raise ArgumentError(
                 f'action {request.action} does not exist; use POSE, MOTION or CLEAR'
             )
         response.poses, response.motion_states = recording.counts
+        return text
 
-    def estimation(self) -> tuple[Answer, tuple[Any, ...]]:
+    def estimation(self) -> tuple[Computation, tuple[Any, ...]]:
         """Return function and arguments that answer an EstimatePayload request."""
         remaining = self.recording.remaining
         if remaining:
@@ -106,10 +100,10 @@ class PayloadEstimation:
             self._put.payloads.by_name(),
         )
 
-    def apply_estimate(self, request: Any, response: Any) -> None:
+    def apply_estimate(self, request: Any, response: Any) -> str:
         """Attach the estimated payload to the link, if requested."""
         if not request.apply:
-            return
+            return str(response.message)
         inertia, com = response.inertia.inertia, response.inertia.inertia.com
         moments = [getattr(inertia, f'i{axes}') for axes in ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')]
         body = payload_estimates.carried_body(
@@ -121,9 +115,9 @@ class PayloadEstimation:
         self._put.put(name, link, body, duration)
         response.applied = True
         point = '' if body.matrix.any() else ' as a point'
-        response.message += f'; {name}: carried by {link}{point}{how(duration)}'
+        return f'{response.message}; {name}: carried by {link}{point}{how(duration)}'
 
-    def attach(self, request: Any, response: Any) -> None:
+    def attach(self, request: Any, response: Any) -> str:
         """Attach the described tool to a link."""
         link = self._put.active_link(request.link, 'link')
         duration, name = seconds(request.transition_time), request.name or TOOL
@@ -132,7 +126,7 @@ class PayloadEstimation:
         self._put.put(name, link, body, duration, tool=True)
         response.header.frame_id = self._put.prefix + link
         response.inertia.header.frame_id = response.header.frame_id
-        response.message += f'; {name}: carried by {link}{how(duration)}'
+        return f'{response.message}; {name}: carried by {link}{how(duration)}'
 
     def report(self, status: Status) -> None:
         """Report the numbers of recorded poses and states."""

@@ -22,12 +22,11 @@ from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.motion.control.transition import check_duration
 from screw_dynamics_ros.core.motion.trajectory.payload_capacity import check_payload
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.immediate_services import ImmediateServices
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.requested_state import latest
 from screw_dynamics_ros.ros.messages.conversions import read_inertia
 from screw_dynamics_ros.ros.names import shorten, shown
-from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
+from screw_dynamics_ros.ros.services import Services
 
 from ..model.link_inertias import LinkInertias
 from ..model.payloads import PARAMETERS, Payloads, check_name
@@ -41,7 +40,7 @@ class PayloadServices:
 
     Parameters
     ----------
-    services : ImmediateServices
+    services : Services
     payloads : Payloads
     running : callable
         Returns the active model and its mapper, or (None, None).
@@ -53,7 +52,7 @@ class PayloadServices:
 
     def __init__(
         self,
-        services: ImmediateServices,
+        services: Services,
         payloads: Payloads,
         running: Callable[[], tuple[RunningModel | None, JointStateMapper | None]],
         set_parameters: Callable[[Mapping[str, Any], float], str],
@@ -61,11 +60,11 @@ class PayloadServices:
     ) -> None:
         self.payloads, self._running, self.prefix = payloads, running, prefix
         self._set_parameters = set_parameters
-        services.add('SetPayload', '~/set_payload', self.set_payload)
-        services.add('ClearPayload', '~/clear_payload', self.clear_payload)
-        services.add('DetachTool', '~/detach_tool', self.detach_tool)
+        services.serve('SetPayload', '~/set_payload', self.set_payload)
+        services.serve('ClearPayload', '~/clear_payload', self.clear_payload)
+        services.serve('DetachTool', '~/detach_tool', self.detach_tool)
 
-    def set_payload(self, request: Any, response: Any) -> None:
+    def set_payload(self, request: Any, response: Any) -> str:
         """Answer a SetPayload request."""
         name = request.name or DEFAULT
         duration = seconds(request.transition_time)
@@ -73,7 +72,7 @@ class PayloadServices:
         link, body = self._on_link(request.inertia.header.frame_id, request.link, body)
         self.put(name, link, body, duration)
         response.header.frame_id = self.prefix + link
-        response.message = f'{name}: {body.mass:g} kg on {link}{how(duration)}'
+        return f'{name}: {body.mass:g} kg on {link}{how(duration)}'
 
     def put(
         self, name: str, link: str, body: RigidBody, duration: float, tool: bool = False
@@ -95,22 +94,20 @@ class PayloadServices:
                 duration,
             )
         # parameters with unchanged values have no effect, but the current transition must restart
-        with STATE_LOCK:  # estimates are attached in another thread
-            self.payloads.put(name, link, body, duration, tool)
+        self.payloads.put(name, link, body, duration, tool)
 
-    def clear_payload(self, request: Any, response: Any) -> None:
+    def clear_payload(self, request: Any, response: Any) -> str:
         """Answer a ClearPayload request."""
         duration = seconds(request.transition_time)
         if request.name:
             self._remove(request.name, duration)
-            response.message = f'{request.name}: removed{how(duration)}'
-            return
+            return f'{request.name}: removed{how(duration)}'
         if PARAMETERS in self.payloads.names:
             self._remove(PARAMETERS, duration)
         names = self.payloads.remove_all(duration)
-        response.message = f'{shorten(names)}: removed{how(duration)}' if names else 'no payloads'
+        return f'{shorten(names)}: removed{how(duration)}' if names else 'no payloads'
 
-    def detach_tool(self, request: Any, response: Any) -> None:
+    def detach_tool(self, request: Any, response: Any) -> str:
         """Answer a DetachTool request."""
         duration, tools = seconds(request.transition_time), self.payloads.tools
         name = request.name
@@ -122,7 +119,7 @@ class PayloadServices:
             )
             raise UnknownNameError(f'{wanted}; attached: {shorten(tools, 30) or "none"}')
         self.payloads.remove(name, duration)
-        response.message = f'{name}: detached{how(duration)}'
+        return f'{name}: detached{how(duration)}'
 
     def _remove(self, name: str, duration: float) -> None:
         if name == PARAMETERS and name in self.payloads.names:
@@ -183,19 +180,17 @@ class LinkInertiaService:
 
     Parameters
     ----------
-    services : ImmediateServices
+    services : Services
     inertias : LinkInertias
     frames : PayloadServices
         Finds links by the names of their frames.
     """
 
-    def __init__(
-        self, services: ImmediateServices, inertias: LinkInertias, frames: PayloadServices
-    ) -> None:
+    def __init__(self, services: Services, inertias: LinkInertias, frames: PayloadServices) -> None:
         self._inertias, self._frames = inertias, frames
-        services.add('SetLinkInertia', '~/set_link_inertia', self.set_link_inertia)
+        services.serve('SetLinkInertia', '~/set_link_inertia', self.set_link_inertia)
 
-    def set_link_inertia(self, request: Any, response: Any) -> None:
+    def set_link_inertia(self, request: Any, response: Any) -> str:
         """Answer a SetLinkInertia request."""
         duration = seconds(request.transition_time)
         body = None if request.reset else read_inertia(request.inertia, 'inertia')
@@ -203,7 +198,7 @@ class LinkInertiaService:
         self._inertias.set(link, body, duration)
         response.header.frame_id = self._frames.prefix + link
         what = 'as described' if body is None else f'{body.mass:g} kg'
-        response.message = f'{link}: {what}{how(duration)}'
+        return f'{link}: {what}{how(duration)}'
 
 
 def link_of(robot: Robot, prefix: str, frame: str, field: str) -> str:

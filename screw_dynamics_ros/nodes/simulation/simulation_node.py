@@ -13,7 +13,7 @@ from std_msgs.msg import String
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.cdr import stamp_of_clock
 from screw_dynamics_ros.ros.parameters import Parameters
-from screw_dynamics_ros.ros.standard_services import serve_switch, serve_trigger
+from screw_dynamics_ros.ros.services import Services
 from screw_dynamics_ros.ros.status import Status
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
@@ -68,9 +68,11 @@ class SimulationNode:
 
     def _serve(self) -> None:
         """Offer the services of all simulators."""
-        serve_switch(self._node, '~/pause', self._control.pause)
-        serve_trigger(self._node, '~/step', self._step)
-        serve_trigger(self._node, '~/reset', self._reset)
+        self._services = Services(self._node)
+        serve = self._services.serve
+        serve('SetBool', '~/pause', lambda request, _: self._control.pause(request.data))
+        serve('Trigger', '~/step', lambda *_: self._step())
+        serve('Trigger', '~/reset', lambda *_: self._reset())
 
     def _step(self) -> str:
         self._state.check_step()

@@ -17,7 +17,6 @@ from screw_dynamics_ros.ros.parameters import Parameters, Value
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.scheduling import use_real_time
 from screw_dynamics_ros.ros.process.timers import every
-from screw_dynamics_ros.ros.standard_services import serve_switch, serve_trigger
 
 from ..model.scalar_joints import ScalarJoints
 from . import parameters, world_parameters
@@ -90,6 +89,7 @@ class Simulator(SimulationNode):
         diagnostics = Diagnostics(node)
         diagnostics.add(self.status)
         diagnostics.add(self._faults.status)
+        diagnostics.add(self._services.status)
         diagnostics.add(FAULTS.status)
         priority = self.parameters['realtime_priority']
         self._scheduling_fault = use_real_time(priority) if priority else ''
@@ -163,8 +163,9 @@ class Simulator(SimulationNode):
     def _serve(self) -> None:
         """Offer the services."""
         super()._serve()
-        serve_trigger(self._node, '~/clear_faults', self._clear_faults)
-        serve_switch(self._node, '~/freeze_commands', self._freeze)
+        serve = self._services.serve
+        serve('Trigger', '~/clear_faults', lambda *_: self._clear_faults())
+        serve('SetBool', '~/freeze_commands', lambda request, _: self._freeze(request.data))
 
     def _publish_last(self) -> None:
         if not self._is_published:

@@ -15,9 +15,10 @@ pytest.importorskip('rosbags')
 from rosbags.rosbag2 import Reader, StoragePlugin, Writer
 
 from screw_dynamics_ros.cli.annotate import tables
-from screw_dynamics_ros.cli.annotate.command import BROKEN, PARTLY, REFUSED, WRITTEN, main
+from screw_dynamics_ros.cli.annotate.command import main
 from screw_dynamics_ros.cli.annotate.request import Request
 from screw_dynamics_ros.core import AnnotationSettings, Robot, annotate_arrays
+from screw_dynamics_ros.entry import DONE, NEGATIVE, PARTIAL, UNUSABLE
 from support.recordings import JOINT_STATE, STORE, STRING, joint_state, string, writing
 from support.robots import urdf_path
 
@@ -115,7 +116,7 @@ def test_all_outputs_are_those_of_the_core(tmp_path, motion, recorded, compressi
     options = ['--outputs', outputs, '--compression', compression, *OBSERVER]
     options += ['--set', 'singularity_rate=inf', '--set', 'payload_mass=1.5']
     options += ['--set', f'payload_link={TIP}', '--set', 'payload_center_of_mass=0,0,0.1']
-    assert main([str(source), '-o', str(target), *options]) == WRITTEN
+    assert main([str(source), '-o', str(target), *options]) == DONE
     before, after = contents(source), contents(target)
     for topic, messages in before.items():
         assert after[topic] == messages
@@ -177,14 +178,14 @@ def test_all_kinds_of_recordings_give_the_same_messages(
     main([str(recorded()), '-o', str(tmp_path / 'plain.mcap'), *OBSERVER])
     expected = contents(tmp_path / 'plain.mcap')
     source = recorded('other', storage=kind, compression=compression)
-    assert main([str(source), '-o', str(tmp_path / output), *OBSERVER]) == WRITTEN
+    assert main([str(source), '-o', str(tmp_path / output), *OBSERVER]) == DONE
     assert contents(tmp_path / output) == expected
 
 
 def test_repeated_it_is_identical(tmp_path, recorded):
     source = recorded()
     for name in ('a.mcap', 'b.mcap'):
-        assert main([str(source), '-o', str(tmp_path / name)]) == WRITTEN
+        assert main([str(source), '-o', str(tmp_path / name)]) == DONE
     assert (tmp_path / 'a.mcap').read_bytes() == (tmp_path / 'b.mcap').read_bytes()
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith('.')]
 
@@ -192,10 +193,10 @@ def test_repeated_it_is_identical(tmp_path, recorded):
 def test_an_annotated_recording_can_be_annotated_again(tmp_path, recorded, capsys):
     first, second = tmp_path / 'a.mcap', tmp_path / 'b.mcap'
     main([str(recorded()), '-o', str(first), '--outputs', 'gravity'])
-    assert main([str(first), '-o', str(second), '--outputs', 'gravity']) == REFUSED
+    assert main([str(first), '-o', str(second), '--outputs', 'gravity']) == NEGATIVE
     assert '/dynamics/gravity is already recorded' in capsys.readouterr().err
     options = ['--outputs', 'gravity', '--namespace', 'again']
-    assert main([str(first), '-o', str(second), *options]) == WRITTEN
+    assert main([str(first), '-o', str(second), *options]) == DONE
     found = contents(second)
     assert found['/again/dynamics/gravity'] == found['/dynamics/gravity']
 
@@ -228,7 +229,7 @@ def test_transforms_of_somebody_else_are_left_alone(tmp_path, motion):
     with writing(tmp_path / 'run', topics) as put:
         put('/joint_states', t[0], joint_state(t[0], names, q[0], v[0], tau[0]))
     options = ['--urdf', str(urdf_path('panda'))]
-    assert main([str(tmp_path / 'run'), '-o', str(tmp_path / 'out.mcap'), *options]) == WRITTEN
+    assert main([str(tmp_path / 'run'), '-o', str(tmp_path / 'out.mcap'), *options]) == DONE
     assert {'/tf', '/tf_static'}.isdisjoint(contents(tmp_path / 'out.mcap'))
 
 
@@ -236,7 +237,7 @@ def test_a_table(tmp_path, recorded, motion):
     parquet = pytest.importorskip('pyarrow.parquet')
     table = tmp_path / 'out.parquet'
     options = ['--parquet', str(table), '--outputs', 'gravity,acceleration,mass_matrix']
-    assert main([str(recorded()), *options]) == WRITTEN
+    assert main([str(recorded()), *options]) == DONE
     read = parquet.read_table(table)
     names, t, q, _, _ = motion
     assert read.column('stamp').to_pylist() == t.tolist()
@@ -266,12 +267,12 @@ def test_a_table_that_is_not_completed_is_removed(tmp_path, recorded, monkeypatc
 
         monkeypatch.setattr(tables.ParquetTable, 'add', fail)
         for target in ([], ['-o', str(tmp_path / 'out.mcap')]):
-            assert main([str(source), '--parquet', str(table), *target]) == BROKEN
+            assert main([str(source), '--parquet', str(table), *target]) == UNUSABLE
             assert 'disk full' in capsys.readouterr().err
             assert set(tmp_path.iterdir()) == before
     monkeypatch.setattr(tables.ParquetTable, 'add', add)
     table.write_text('precious')
-    assert main([str(source), '--parquet', str(table)]) == REFUSED
+    assert main([str(source), '--parquet', str(table)]) == NEGATIVE
     assert f'{table} already exists' in capsys.readouterr().err
     assert table.read_text() == 'precious'
 
@@ -280,7 +281,7 @@ def test_a_table_beside_an_annotated_recording(tmp_path, recorded, motion):
     parquet = pytest.importorskip('pyarrow.parquet')
     table = tmp_path / 'out.parquet'
     options = ['-o', str(tmp_path / 'out.mcap'), '--parquet', str(table), '--outputs', 'gravity']
-    assert main([str(recorded()), *options]) == WRITTEN
+    assert main([str(recorded()), *options]) == DONE
     read = parquet.read_table(table)
     _, t, _, v, tau = motion
     assert read.column('stamp').to_pylist() == t.tolist()
@@ -325,7 +326,7 @@ def test_a_topic_that_is_no_description(tmp_path, capsys, kind, data, text):
     topics = {'/joint_states': JOINT_STATE, '/robot_description': kind}
     with writing(tmp_path / 'run', topics) as put:
         put('/robot_description', START, data)
-    assert main([str(tmp_path / 'run'), '-o', str(tmp_path / 'out.mcap')]) == REFUSED
+    assert main([str(tmp_path / 'run'), '-o', str(tmp_path / 'out.mcap')]) == NEGATIVE
     error = capsys.readouterr().err
     assert f'{tmp_path / "run"}: ' in error
     assert f'/robot_description{text}' in error
@@ -333,15 +334,15 @@ def test_a_topic_that_is_no_description(tmp_path, capsys, kind, data, text):
 
 def test_no_description(tmp_path, recorded, capsys):
     source = recorded(description=None)
-    assert main([str(source), '-o', str(tmp_path / 'out.mcap')]) == REFUSED
+    assert main([str(source), '-o', str(tmp_path / 'out.mcap')]) == NEGATIVE
     assert '/robot_description has no message; give --urdf' in capsys.readouterr().err
     options = ['--urdf', str(urdf_path('panda'))]
-    assert main([str(source), '-o', str(tmp_path / 'out.mcap'), *options]) == WRITTEN
+    assert main([str(source), '-o', str(tmp_path / 'out.mcap'), *options]) == DONE
 
 
 def test_a_description_of_another_robot(tmp_path, recorded, capsys):
     options = ['--urdf', str(urdf_path('planar_2r'))]
-    assert main([str(recorded()), '-o', str(tmp_path / 'out.mcap'), *options]) == REFUSED
+    assert main([str(recorded()), '-o', str(tmp_path / 'out.mcap'), *options]) == NEGATIVE
     assert 'names no joint of this robot' in capsys.readouterr().err
     assert not (tmp_path / 'out.mcap').exists()
 
@@ -350,7 +351,7 @@ def test_a_description_of_another_robot(tmp_path, recorded, capsys):
 def test_truncated_recordings_are_named(tmp_path, recorded, share, capsys):
     data = (recorded() / 'run.mcap').read_bytes()
     (tmp_path / 'cut.mcap').write_bytes(data[: int(share * len(data))])
-    assert main([str(tmp_path / 'cut.mcap'), '-o', str(tmp_path / 'out.mcap')]) == REFUSED
+    assert main([str(tmp_path / 'cut.mcap'), '-o', str(tmp_path / 'out.mcap')]) == NEGATIVE
     assert 'cut.mcap' in capsys.readouterr().err
     assert not list(tmp_path.glob('*out*'))
 
@@ -372,7 +373,7 @@ def test_a_broken_chunk_leaves_nothing(tmp_path, recorded, what, capsys):
         place = chunk.message_index_offsets[topics[topic]]
         data[place : place + 9] = bytes(9)
     (tmp_path / 'broken.mcap').write_bytes(data)
-    assert main([str(tmp_path / 'broken.mcap'), '-o', str(tmp_path / 'out.mcap')]) == REFUSED
+    assert main([str(tmp_path / 'broken.mcap'), '-o', str(tmp_path / 'out.mcap')]) == NEGATIVE
     assert 'broken.mcap' in capsys.readouterr().err
     assert not list(tmp_path.glob('*out*'))
     assert not list(tmp_path.glob('.*'))
@@ -380,7 +381,7 @@ def test_a_broken_chunk_leaves_nothing(tmp_path, recorded, what, capsys):
 
 def test_outputs_are_not_overwritten(tmp_path, recorded, capsys):
     (tmp_path / 'out.mcap').write_text('precious')
-    assert main([str(recorded()), '-o', str(tmp_path / 'out.mcap')]) == REFUSED
+    assert main([str(recorded()), '-o', str(tmp_path / 'out.mcap')]) == NEGATIVE
     assert 'already exists' in capsys.readouterr().err
     assert (tmp_path / 'out.mcap').read_text() == 'precious'
 
@@ -399,12 +400,12 @@ def test_outputs_are_not_overwritten(tmp_path, recorded, capsys):
     ],
 )
 def test_bad_arguments_are_named(tmp_path, recorded, capsys, options, text):
-    assert main([str(recorded()), '-o', str(tmp_path / 'out.mcap'), *options]) == BROKEN
+    assert main([str(recorded()), '-o', str(tmp_path / 'out.mcap'), *options]) == UNUSABLE
     assert text in capsys.readouterr().err
 
 
 def test_an_output_or_a_table_is_needed(recorded, capsys):
-    assert main([str(recorded())]) == BROKEN
+    assert main([str(recorded())]) == UNUSABLE
     assert 'argument -o: give an output, or a table with --parquet' in capsys.readouterr().err
 
 
@@ -414,7 +415,7 @@ def test_more_messages_than_the_metadata_states(tmp_path, recorded, capsys):
     text = metadata.read_text()
     assert text.count(f'message_count: {COUNT}\n') == 1
     metadata.write_text(text.replace(f'message_count: {COUNT}\n', 'message_count: 100\n'))
-    assert main([str(source), '-o', str(tmp_path / 'out.mcap')]) == REFUSED
+    assert main([str(source), '-o', str(tmp_path / 'out.mcap')]) == NEGATIVE
     assert 'more messages on /joint_states than its metadata states: 100' in capsys.readouterr().err
 
 
@@ -428,19 +429,19 @@ def test_no_valid_state(tmp_path, motion, capsys):
             twice = joint_state(START, [*names, names[0]], np.append(row, row[0]))
             put('/joint_states', START, twice)
     options = ['--outputs', 'gravity']
-    assert main([str(tmp_path / 'run'), '-o', str(tmp_path / 'out.mcap'), *options]) == REFUSED
+    assert main([str(tmp_path / 'run'), '-o', str(tmp_path / 'out.mcap'), *options]) == NEGATIVE
     assert 'no valid state of the robot: ' in capsys.readouterr().err
 
 
 def test_frames_that_do_not_exist(tmp_path, recorded, capsys):
     options = ['--frames', 'tip']
-    assert main([str(recorded()), '-o', str(tmp_path / 'out.mcap'), *options]) == REFUSED
+    assert main([str(recorded()), '-o', str(tmp_path / 'out.mcap'), *options]) == NEGATIVE
     assert "no link named 'tip'" in capsys.readouterr().err
 
 
 def test_pyarrow_is_named_when_it_is_missing(tmp_path, recorded, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, 'pyarrow', None)
-    assert main([str(recorded()), '--parquet', str(tmp_path / 'a.parquet')]) == REFUSED
+    assert main([str(recorded()), '--parquet', str(tmp_path / 'a.parquet')]) == NEGATIVE
     assert 'install it with "pip install pyarrow"' in capsys.readouterr().err
 
 
@@ -452,7 +453,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, recorded, monkeypatch, capsys):
 
     source = recorded()
     monkeypatch.setattr(McapWriter, 'close', fail)
-    assert main([str(source), '-o', str(tmp_path / 'out.mcap')]) == BROKEN
+    assert main([str(source), '-o', str(tmp_path / 'out.mcap')]) == UNUSABLE
     assert f'cannot write {tmp_path / "out.mcap"}: No space left' in capsys.readouterr().err
     assert not list(tmp_path.glob('*out*'))
 
@@ -475,18 +476,18 @@ def test_joints_that_no_message_reports_are_named_at_once(tmp_path, motion, caps
     """Before anything is computed, with what helps; then this helps."""
     source, target = str(arm_alone(tmp_path, motion)), tmp_path / 'out.mcap'
     options = [source, '-o', str(target), '--outputs', 'external_torque,gravity']
-    assert main(options) == REFUSED
+    assert main(options) == NEGATIVE
     remedy = '--leave-out panda_finger_joint1'
     assert f'has positions of panda_finger_joint1; {remedy}' in capsys.readouterr().err
     zero = [*options[:-1], 'external_torque', '--set', 'position_policy=zero']
-    assert main(zero) == REFUSED
+    assert main(zero) == NEGATIVE
     assert f'has efforts of panda_finger_joint1; {remedy}' in capsys.readouterr().err
     assert not target.exists()
-    assert main([*options, *remedy.split()]) == WRITTEN
+    assert main([*options, *remedy.split()]) == DONE
     found = contents(target)
     for topic in ('/dynamics/gravity', '/wrench_estimator/external_torque'):
         assert len(found[topic]) == COUNT
-    assert main([*options[:2], 'x.mcap', '--leave-out', 'panda_joint9']) == REFUSED
+    assert main([*options[:2], 'x.mcap', '--leave-out', 'panda_joint9']) == NEGATIVE
     assert "no joint named 'panda_joint9'" in capsys.readouterr().err
 
 
@@ -495,7 +496,7 @@ def test_topics_without_messages_have_a_reason(tmp_path, recorded, motion, capsy
     target = tmp_path / 'out.mcap'
     options = ['-o', str(target), '--outputs']
     none = str(recorded(drop=('effort',)))
-    assert main([none, *options, 'external_torque,gravity']) == PARTLY
+    assert main([none, *options, 'external_torque,gravity']) == PARTIAL
     out = capsys.readouterr().out
     assert f'{COUNT} /dynamics/gravity' in out
     reason = 'no state has all efforts, as effort_policy requires'
@@ -509,7 +510,7 @@ def test_topics_without_messages_have_a_reason(tmp_path, recorded, motion, capsy
         for k, stamp in enumerate(t.tolist()):
             put('/joint_states', stamp, joint_state(stamp, names, q[k], v[k], gaps[k]))
     urdf = ['--urdf', str(urdf_path('panda'))]
-    assert main([str(tmp_path / 'gaps'), *options, 'external_torque', *urdf]) == REFUSED
+    assert main([str(tmp_path / 'gaps'), *options, 'external_torque', *urdf]) == NEGATIVE
     err = capsys.readouterr().err
     assert reason in err
     assert names[4] in err
@@ -526,16 +527,16 @@ def test_joints_of_other_names(tmp_path, recorded, motion, capsys):
         for k, stamp in enumerate(t.tolist()):
             put('/joint_states', stamp + 70_000, joint_state(stamp, strange, q[k], v[k], tau[k]))
     options = ['--outputs', 'gravity,external_torque', *OBSERVER]
-    assert main([str(recorded()), '-o', str(tmp_path / 'a.mcap'), *options]) == WRITTEN
+    assert main([str(recorded()), '-o', str(tmp_path / 'a.mcap'), *options]) == DONE
     for old, new in zip(strange, names):
         options += ['--rename', f'{old}:={new}']
     source = tmp_path / 'other'
-    assert main([str(source), '-o', str(tmp_path / 'b.mcap'), *options]) == WRITTEN
+    assert main([str(source), '-o', str(tmp_path / 'b.mcap'), *options]) == DONE
     expected, found = contents(tmp_path / 'a.mcap'), contents(tmp_path / 'b.mcap')
     for topic in ('/dynamics/gravity', '/wrench_estimator/external_torque'):
         assert found[topic] == expected[topic]
     assert found['/joint_states'] == contents(source)['/joint_states']
-    assert main([str(source), '-o', str(tmp_path / 'c.mcap'), '--rename', 'elbow:=x']) == REFUSED
+    assert main([str(source), '-o', str(tmp_path / 'c.mcap'), '--rename', 'elbow:=x']) == NEGATIVE
     assert f"other has no joint 'elbow'; it has {strange[0]}, " in capsys.readouterr().err
 
 
@@ -550,7 +551,7 @@ def test_a_table_of_joint_states(tmp_path, recorded, motion, name):
     lines = [','.join(rows), *(','.join(map(repr, map(float, x))) for x in zip(*rows.values()))]
     table.write_text('\n'.join(lines))
     options = ['--outputs', 'gravity']
-    assert main([str(recorded()), '-o', str(tmp_path / 'a.mcap'), *options]) == WRITTEN
+    assert main([str(recorded()), '-o', str(tmp_path / 'a.mcap'), *options]) == DONE
     target = tmp_path / name
     assert main([str(table), '-o', str(target), *options, '--urdf', str(urdf_path('panda'))]) == 0
     expected, found = contents(tmp_path / 'a.mcap'), contents(target)
@@ -584,10 +585,10 @@ def test_drives_of_a_file(tmp_path, recorded, motion):
             put('/joint_states', stamp, joint_state(stamp, names, q[k], v[k], currents[k]))
     options = ['--outputs', 'external_torque,friction', *OBSERVER]
     terms = ['--set', 'effort_terms=gravity,coriolis,inertia,payload']
-    assert main([str(recorded()), '-o', str(tmp_path / 'a.mcap'), *options, *terms]) == WRITTEN
+    assert main([str(recorded()), '-o', str(tmp_path / 'a.mcap'), *options, *terms]) == DONE
     options += ['--urdf', str(urdf_path('panda')), '--drives', str(tmp_path / 'drives.yaml')]
     source, target = str(tmp_path / 'currents'), str(tmp_path / 'b.mcap')
-    assert main([source, '-o', target, *options]) == WRITTEN
+    assert main([source, '-o', target, *options]) == DONE
     expected, found = contents(tmp_path / 'a.mcap'), contents(target)
     topic = '/wrench_estimator/external_torque'
     np.testing.assert_allclose(
@@ -615,7 +616,7 @@ def test_definitions_and_quality_of_service(tmp_path, motion, name, defines):
             database.execute('DELETE FROM message_definitions')
             database.commit()
     target = tmp_path / name
-    assert main([str(source), '-o', str(target), '--outputs', 'gravity,transforms']) == WRITTEN
+    assert main([str(source), '-o', str(target), '--outputs', 'gravity,transforms']) == DONE
     with Reader(target) as reader:
         found = {each.topic: each for each in reader.connections}
     assert set(found) == {

@@ -16,8 +16,9 @@ pytest.importorskip('rosbags')
 pytest.importorskip('distributed')
 
 from screw_dynamics_ros.cli.annotate import folders
-from screw_dynamics_ros.cli.annotate.command import BROKEN, PARTLY, REFUSED, WRITTEN, main
+from screw_dynamics_ros.cli.annotate.command import main
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.entry import DONE, NEGATIVE, PARTIAL, UNUSABLE
 from support.paths import ROOT
 from support.recordings import write_stack
 from support.robots import urdf_path
@@ -79,7 +80,7 @@ def test_killed_and_resumed_it_is_the_same(tmp_path, runs):
     (source / 'monday/5.mcap').unlink()
     shutil.copy(runs / 'monday/5.mcap', source / 'monday')
     process = started(source, target)
-    assert process.wait(DEADLINE) == PARTLY
+    assert process.wait(DEADLINE) == PARTIAL
     assert len(made(target)) == 6
     for name, changed in before.items():
         assert (target / name).stat().st_mtime_ns == changed
@@ -87,7 +88,7 @@ def test_killed_and_resumed_it_is_the_same(tmp_path, runs):
     after = [name for name in made(target) if name not in before]
     for name in (*before, after[0], after[-1]):
         alone = tmp_path / 'alone.mcap'
-        assert main([str(source / name), '-o', str(alone)]) == WRITTEN
+        assert main([str(source / name), '-o', str(alone)]) == DONE
         assert alone.read_bytes() == (target / name).read_bytes()
         alone.unlink()
 
@@ -98,7 +99,7 @@ def test_what_is_done_is_not_done_again(tmp_path, capsys):
     (tmp_path / 'out').mkdir()
     for name in ('in/a.mcap', 'out/a.mcap'):
         (tmp_path / name).write_text('x')
-    assert main([str(tmp_path / 'in'), '-o', str(tmp_path / 'out')]) == WRITTEN
+    assert main([str(tmp_path / 'in'), '-o', str(tmp_path / 'out')]) == DONE
     assert '1 recordings: 0 annotated, 1 existed, 0 failed' in capsys.readouterr().out
 
 
@@ -132,7 +133,7 @@ def test_a_process_that_fails_is_reported(tmp_path, monkeypatch, capsys):
     for name in 'ba':
         (tmp_path / f'{name}.mcap').write_text('')
     options = ['-o', str(tmp_path / 'out'), '--workers', '1']
-    assert main([str(tmp_path), *options]) == PARTLY
+    assert main([str(tmp_path), *options]) == PARTIAL
     out, err = capsys.readouterr()
     assert '2 recordings: 0 annotated, 0 existed, 2 failed' in out
     assert [line for line in err.splitlines() if line.startswith('failed')] == [
@@ -143,26 +144,26 @@ def test_a_process_that_fails_is_reported(tmp_path, monkeypatch, capsys):
 
 def test_a_folder_needs_a_folder(tmp_path, capsys):
     for options in ([], ['-o', str(tmp_path / 'out'), '--parquet', str(tmp_path / 'a.parquet')]):
-        assert main([str(tmp_path), *(options or ['--parquet', 'a.parquet'])]) == BROKEN
+        assert main([str(tmp_path), *(options or ['--parquet', 'a.parquet'])]) == UNUSABLE
         assert 'requires -o FOLDER, without --parquet' in capsys.readouterr().err
 
 
 def test_outputs_with_one_name_are_refused(tmp_path, capsys):
     for name in ('a.mcap', 'a.db3'):
         (tmp_path / name).write_text('')
-    assert main([str(tmp_path), '-o', str(tmp_path / 'out')]) == REFUSED
+    assert main([str(tmp_path), '-o', str(tmp_path / 'out')]) == NEGATIVE
     assert 'would both become' in capsys.readouterr().err
 
 
 def test_a_folder_without_recordings(tmp_path, capsys):
-    assert main([str(tmp_path), '-o', str(tmp_path / 'out')]) == REFUSED
+    assert main([str(tmp_path), '-o', str(tmp_path / 'out')]) == NEGATIVE
     assert 'no recordings' in capsys.readouterr().err
 
 
 def test_dask_is_named_when_it_is_missing(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, 'distributed', None)
     (tmp_path / 'a.mcap').write_text('')
-    assert main([str(tmp_path), '-o', str(tmp_path / 'out')]) == REFUSED
+    assert main([str(tmp_path), '-o', str(tmp_path / 'out')]) == NEGATIVE
     assert folders.INSTALL in capsys.readouterr().err
 
 
@@ -170,12 +171,12 @@ def test_a_cluster_that_is_not_there(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(folders, 'SCHEDULER_TIMEOUT_S', 0.2)
     (tmp_path / 'a.mcap').write_text('')
     options = ['--scheduler', 'nowhere:1']
-    assert main([str(tmp_path), '-o', str(tmp_path / 'out'), *options]) == REFUSED
+    assert main([str(tmp_path), '-o', str(tmp_path / 'out'), *options]) == NEGATIVE
     assert 'no scheduler at nowhere:1' in capsys.readouterr().err
 
 
 def test_a_file_in_place_of_the_output_folder(tmp_path, capsys):
     (tmp_path / 'in').mkdir()
     (tmp_path / 'out').write_text('')
-    assert main([str(tmp_path / 'in'), '-o', str(tmp_path / 'out')]) == BROKEN
+    assert main([str(tmp_path / 'in'), '-o', str(tmp_path / 'out')]) == UNUSABLE
     assert 'is not a folder' in capsys.readouterr().err

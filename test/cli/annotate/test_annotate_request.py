@@ -93,7 +93,7 @@ def test_options_reach_the_request(tmp_path):
     words = ['run.mcap', '-o', 'out', '--outputs', 'gravity,wrench', '--frames', 'tip', '--set',
              'observer=kalman', '--topic', '/js', '--description-topic', '/rd', '--urdf', str(urdf),
              '--namespace', 'n', '--compression', 'zstd', '--leave-out', 'a,b', '--rename', 'x:=y',
-             '--drives', str(file), '--ros-args', '-p', 'x:=1']  # fmt: skip
+             '--drives', str(file)]  # fmt: skip
     found = request_of(parse(words))
     assert (found.topic, found.description_topic, found.urdf) == ('/js', '/rd', urdf.read_text())
     assert (found.outputs, found.frames) == (('gravity', 'wrench'), ('tip',))

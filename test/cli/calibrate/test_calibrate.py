@@ -17,19 +17,12 @@ from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.cli.calibrate import command, report
-from screw_dynamics_ros.cli.calibrate.command import (
-    BROKEN,
-    REFUSED,
-    WRITTEN,
-    calibrated,
-    held_out,
-    main,
-    parse,
-)
+from screw_dynamics_ros.cli.calibrate.command import calibrated, held_out, main, parse
 from screw_dynamics_ros.cli.doctor.command import main as doctor
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.measurement.identification import calibrate_robot
+from screw_dynamics_ros.entry import DONE, NEGATIVE, UNUSABLE
 from support.robots import urdf_path
 
 UR5 = urdf_path('ur_description/urdf/ur5_robot')
@@ -90,7 +83,7 @@ def test_corrected_urdf(tmp_path, recorded, truth, capsys):
     """
     output, picture = tmp_path / 'new' / 'ur5.urdf', tmp_path / 'residuals.png'
     arguments = ('--rotation-deviation', ANGLE, '--held-out', 0.2, '--output', output)
-    assert run(recorded, *arguments, '--picture', picture) == WRITTEN
+    assert run(recorded, *arguments, '--picture', picture) == DONE
     text = capsys.readouterr().out
     assert '40 measured poses, 32 fitted, 8 held out; converged in' in text
     assert 'HELD    shoulder_pan_joint.rx' in text
@@ -141,7 +134,7 @@ def test_a_fit_that_does_not_converge_is_not_written(tmp_path, recorded, monkeyp
     """Stopped after one step, while more are needed."""
     monkeypatch.setattr(command, 'calibrate_robot', partial(calibrate_robot, max_iterations=1))
     output = tmp_path / 'ur5.urdf'
-    assert run(recorded, '--rotation-deviation', ANGLE, '--output', output, '--force') == REFUSED
+    assert run(recorded, '--rotation-deviation', ANGLE, '--output', output, '--force') == NEGATIVE
     assert 'not converged, nothing is written' in capsys.readouterr().err
     assert not output.exists()
 
@@ -164,7 +157,7 @@ def test_yaml_and_csv_are_the_same(tmp_path, recorded, table, capsys):
     path = tmp_path / 'poses.yaml'
     path.write_text(yaml.safe_dump({'measurements': measurements}))
     arguments = ('--rotation-deviation', ANGLE)
-    assert run(recorded, *arguments) == run(path, *arguments) == WRITTEN
+    assert run(recorded, *arguments) == run(path, *arguments) == DONE
     first, second = re.split(r'(?=robot ur5)', capsys.readouterr().out)[1:]
     assert first == second
 
@@ -174,7 +167,7 @@ def test_csv_of_a_spreadsheet(tmp_path, recorded, capsys):
     path = tmp_path / 'sheet.csv'
     path.write_text('\ufeff# camera 1\n\n' + recorded.read_text().replace(',', ' ; '))
     arguments = ('--rotation-deviation', ANGLE)
-    assert run(recorded, *arguments) == run(path, *arguments) == WRITTEN
+    assert run(recorded, *arguments) == run(path, *arguments) == DONE
     first, second = re.split(r'(?=robot ur5)', capsys.readouterr().out)[1:]
     assert first == second
 
@@ -184,18 +177,18 @@ def test_points_and_distances(tmp_path, table, capsys):
     q, seen = table
     points = write_csv(tmp_path / 'points.csv', [*JOINTS, *SEEN[:3]], np.hstack([q, seen[:, :3]]))
     beside = ('--target', 0.05, 0, 0.04, 0, 0, 0)
-    assert run(points, *beside) == WRITTEN
+    assert run(points, *beside) == DONE
     assert '40 measured points' in capsys.readouterr().out
     center = np.array([1.0, 0.5, 0.3])
     distances = np.linalg.norm(seen[:, :3] - center, axis=1)[:, None]
     header = [*JOINTS, 'measured.distance']
     path = write_csv(tmp_path / 'distances.csv', header, np.hstack([q, distances]))
-    assert run(path, *beside) == BROKEN
+    assert run(path, *beside) == UNUSABLE
     assert '--center: required for measured distances' in capsys.readouterr().err
     yaw, pitch, roll = Rotation.from_matrix(BASE[:3, :3]).as_euler('ZYX')
     base = ('--base', *BASE[:3, 3], roll, pitch, yaw)
     beside = ('--target', *TARGET[:3, 3], 0, 0, 0)
-    assert run(path, *beside, *base, '--center', *center, '--estimate', 'axes') == WRITTEN
+    assert run(path, *beside, *base, '--center', *center, '--estimate', 'axes') == DONE
     assert '40 measured distances' in capsys.readouterr().out
 
 
@@ -218,7 +211,7 @@ def test_unusable_measurements(recorded, change, message, capsys, tmp_path):
     """C-018: wrong columns, rows and numbers are refused by name, and nothing is written."""
     recorded.write_text(change(recorded.read_text()))
     output = tmp_path / 'out.urdf'
-    assert run(recorded, '--rotation-deviation', ANGLE, '--output', output) == REFUSED
+    assert run(recorded, '--rotation-deviation', ANGLE, '--output', output) == NEGATIVE
     assert message in capsys.readouterr().err
     assert not output.exists()
 
@@ -227,23 +220,23 @@ def test_missing_joints(tmp_path, recorded, table, capsys):
     """A joint that moves the link must have a column; one beyond it need not."""
     rows = np.hstack(table)
     path = write_csv(recorded, [*JOINTS[:5], *SEEN], np.delete(rows, 5, axis=1))
-    assert run(path, '--rotation-deviation', ANGLE) == REFUSED
+    assert run(path, '--rotation-deviation', ANGLE) == NEGATIVE
     assert 'no positions of wrist_3_joint' in capsys.readouterr().err
     # The target was not on that link, so no correction predicts it.
     arguments = ('--rotation-deviation', ANGLE, '--output', tmp_path / 'ur5.urdf')
-    assert run(path, *arguments, link='wrist_2_link') == REFUSED
+    assert run(path, *arguments, link='wrist_2_link') == NEGATIVE
     assert 'does not improve the prediction of poses' in capsys.readouterr().err
     assert not (tmp_path / 'ur5.urdf').exists()
-    assert run(path, *arguments, '--force', link='wrist_2_link') == WRITTEN
+    assert run(path, *arguments, '--force', link='wrist_2_link') == DONE
     assert (tmp_path / 'ur5.urdf').exists()
 
 
 @pytest.mark.parametrize(
     ('text', 'message', 'status'),
     [
-        ('measurements: 3', 'no list "measurements"', REFUSED),
-        ('measurements: [1]', 'measurement 1: expected positions and measured', REFUSED),
-        ('a: [', 'is not YAML', BROKEN),
+        ('measurements: 3', 'no list "measurements"', NEGATIVE),
+        ('measurements: [1]', 'measurement 1: expected positions and measured', NEGATIVE),
+        ('a: [', 'is not YAML', UNUSABLE),
     ],
 )
 def test_unusable_yaml(tmp_path, text, message, status, capsys):
@@ -258,7 +251,7 @@ def test_degrees_are_suspected(tmp_path, table, capsys):
     q, seen = table
     rows = np.hstack([np.degrees(q), seen])
     path = write_csv(tmp_path / 'degrees.csv', [*JOINTS, *SEEN], rows)
-    assert run(path, '--rotation-deviation', ANGLE) in (WRITTEN, REFUSED)
+    assert run(path, '--rotation-deviation', ANGLE) in (DONE, NEGATIVE)
     text = capsys.readouterr().out
     assert 'WARNING joint elbow_joint: positions' in text
     assert 'rad and m are expected' in text
@@ -266,10 +259,14 @@ def test_degrees_are_suspected(tmp_path, table, capsys):
 
 def test_files_and_options(tmp_path, recorded, capsys):
     for arguments, status, message in [
-        ((tmp_path / 'none.csv', '--rotation-deviation', 1), BROKEN, 'there is no such file'),
-        ((recorded,), BROKEN, 'argument --rotation-deviation: required for measured poses'),
-        ((recorded, '--rotation-deviation', ANGLE, '--output', recorded / 'x'), BROKEN, '--output'),
-        ((recorded, '--rotation-deviation', ANGLE, '--fixed', 'hand'), REFUSED, "'hand'"),
+        ((tmp_path / 'none.csv', '--rotation-deviation', 1), UNUSABLE, 'there is no such file'),
+        ((recorded,), UNUSABLE, 'argument --rotation-deviation: required for measured poses'),
+        (
+            (recorded, '--rotation-deviation', ANGLE, '--output', recorded / 'x'),
+            UNUSABLE,
+            '--output',
+        ),
+        ((recorded, '--rotation-deviation', ANGLE, '--fixed', 'hand'), NEGATIVE, "'hand'"),
     ]:
         assert run(*arguments) == status
         assert message in capsys.readouterr().err
@@ -284,9 +281,9 @@ def test_files_and_options(tmp_path, recorded, capsys):
             run(recorded, *wrong)
         assert ended.value.code == 2
     for link, message in (('hand', "no link 'hand'"), ('base_link', 'no joint moves link')):
-        assert run(recorded, '--rotation-deviation', ANGLE, link=link) == REFUSED
+        assert run(recorded, '--rotation-deviation', ANGLE, link=link) == NEGATIVE
         assert message in capsys.readouterr().err
-    assert run(recorded, '--rotation-deviation', ANGLE, '--held-out', '0.01') == BROKEN
+    assert run(recorded, '--rotation-deviation', ANGLE, '--held-out', '0.01') == UNUSABLE
     assert '0.01 of 40 measurements is less than one' in capsys.readouterr().err
 
 
@@ -307,7 +304,7 @@ def test_several_targets(tmp_path, truth, capsys):
     text = ''.join(','.join(map(str, row)) + '\n' for row in [header, *rows])
     path.write_text(text)
     known = [UR5, path, '--position-deviation', 1e-5, '--output', output]
-    assert main([*map(str, known)]) == WRITTEN
+    assert main([*map(str, known)]) == DONE
     printed = capsys.readouterr().out
     assert '60 measured points' in printed
     for name, (link, x) in carried.items():
@@ -317,7 +314,7 @@ def test_several_targets(tmp_path, truth, capsys):
     nominal, result = (Robot.from_urdf(x, backend='reference') for x in (UR5, output))
     assert misplaced(result, truth, q) < 0.2 * misplaced(nominal, truth, q)
 
-    assert main([*map(str, known), '--estimate', 'offsets,base,target', '--force']) == WRITTEN
+    assert main([*map(str, known), '--estimate', 'offsets,base,target', '--force']) == DONE
     assert re.search(r'elbow_joint.offset +\S+ +\S+  rad\n', capsys.readouterr().out)
     for wrong, message in (
         (
@@ -330,7 +327,7 @@ def test_several_targets(tmp_path, truth, capsys):
         (re.sub(r'(?m),[^,]*,[^,]*$', '', text), 'does not name its link; fill the column link'),
     ):
         path.write_text(wrong)
-        assert main([*map(str, known)]) == REFUSED
+        assert main([*map(str, known)]) == NEGATIVE
         assert message in capsys.readouterr().err
 
 
@@ -350,7 +347,7 @@ def test_few_noisy_poses(tmp_path, truth, capsys):
     path = write_csv(tmp_path / 'points.csv', [*JOINTS, *SEEN[:3]], rows)
     output, picture = tmp_path / 'ur5.urdf', tmp_path / 'residuals.svg'
     arguments = ('--output', output, '--picture', picture)
-    assert run(path, *arguments, distance=3e-3) == REFUSED
+    assert run(path, *arguments, distance=3e-3) == NEGATIVE
     printed = capsys.readouterr()
     assert 'the corrected robot is NOT better' in printed.out
     assert 'nothing is written. Measure more poses' in printed.err
@@ -362,12 +359,12 @@ def test_few_noisy_poses(tmp_path, truth, capsys):
     assert rms_of('5 folds', capsys.readouterr().out) == pytest.approx([before, before], rel=0.02)
 
     path = write_csv(tmp_path / 'points.csv', [*JOINTS, *SEEN[:3]], rows[:12])
-    assert run(path, *arguments, distance=3e-3) == REFUSED
+    assert run(path, *arguments, distance=3e-3) == NEGATIVE
     assert (
         'corrected robot is better: without fold 1 of 5: 9 points give 27 equations'
         in capsys.readouterr().err
     )
-    assert run(path, *arguments, '--force', distance=3e-3) == WRITTEN
+    assert run(path, *arguments, '--force', distance=3e-3) == DONE
     assert output.exists()
 
 
@@ -382,7 +379,7 @@ def test_poses_held_out_are_predicted_worse(tmp_path, table, capsys):
     seen[rows, :3] = (BASE @ nominal.link_pose(q[rows], LINK) @ TARGET)[:, :3, 3]
     path = write_csv(tmp_path / 'points.csv', [*JOINTS, *SEEN[:3]], np.hstack([q, seen[:, :3]]))
     output = tmp_path / 'ur5.urdf'
-    assert run(path, '--held-out', 0.1, '--output', output) == REFUSED
+    assert run(path, '--held-out', 0.1, '--output', output) == NEGATIVE
     printed = capsys.readouterr()
     assert 'the corrected robot is better' in printed.out
     assert 'has larger residuals at the held-out poses; nothing is written' in printed.err

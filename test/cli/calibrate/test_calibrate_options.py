@@ -14,9 +14,6 @@ from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.cli.calibrate import command
 from screw_dynamics_ros.cli.calibrate.command import (
-    BROKEN,
-    INTERRUPTED,
-    WRITTEN,
     beyond_limits,
     calibrated,
     held_out,
@@ -28,6 +25,7 @@ from screw_dynamics_ros.cli.calibrate.command import (
 from screw_dynamics_ros.cli.calibrate.measurement_file import MeasurementFile
 from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.core.description import read_urdf
+from screw_dynamics_ros.entry import DONE, INTERRUPTED, UNUSABLE
 from support.paths import URDF
 
 PLANAR = URDF / 'planar_2r.urdf'
@@ -120,13 +118,13 @@ def test_files_that_cannot_be_written(points, tmp_path, capsys):
     pytest.importorskip('matplotlib')
     more = ['--robust', '--force']
     picture = tmp_path / 'x.txt'
-    assert main(options(points, *more, '--picture', str(picture))) == BROKEN
+    assert main(options(points, *more, '--picture', str(picture))) == UNUSABLE
     printed = capsys.readouterr()
     assert 'robot planar_2r' in printed.out
     assert f'argument --picture: cannot write {picture}: ' in printed.err
     picture, output = tmp_path / 'x.svg', tmp_path / 'x.urdf'
     more += ['--picture', str(picture), '--output', str(output)]
-    assert main(options(points, *more)) == WRITTEN
+    assert main(options(points, *more)) == DONE
     out = capsys.readouterr().out
     assert out.endswith(f'written: {output}\nwritten: {picture}\n')
     assert '<svg' in picture.read_text()
@@ -146,7 +144,7 @@ def test_interruption_and_missing_matplotlib(points, monkeypatch, capsys):
         raise ImportError
 
     monkeypatch.setattr(command.picture, 'save_picture', missing)
-    assert main(options(points, '--robust', '--force', '--picture', 'x.png')) == BROKEN
+    assert main(options(points, '--robust', '--force', '--picture', 'x.png')) == UNUSABLE
     assert 'argument --picture: requires matplotlib' in capsys.readouterr().err
     monkeypatch.setattr(command, 'calibrated', interrupted)
     assert main(options(points)) == INTERRUPTED

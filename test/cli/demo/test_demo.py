@@ -112,7 +112,7 @@ def test_demo_whose_driver_dies(start_demo: Callable[..., subprocess.Popen[str]]
     pids = pids_in(text)
     os.kill(pids['simulator'], signal.SIGKILL)
     text = process.communicate()[0]
-    assert process.returncode == 3
+    assert process.returncode == 2
     assert 'the process simulator was terminated by signal 9; its last output:' in text
     assert 'comparison' not in text
     assert not any(map(is_running, pids.values()))
@@ -133,15 +133,10 @@ def test_without_ros_the_remedy_is_named(
     pytest.importorskip('rclpy')
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.delitem(sys.modules, 'screw_dynamics_ros.cli.demo.client', raising=False)
-    assert demo.main(['--duration', '6']) == 3
+    assert demo.main(['--duration', '6']) == 2
     error = capsys.readouterr().err
     assert module in error
     assert 'make demo' in error
-
-
-def test_arguments_of_ros_are_ignored():
-    options = demo.parse(['--duration', '7', '--ros-args', '-r', '__node:=x'])
-    assert options.duration == 7.0
 
 
 def test_other_arguments_are_not(capsys: pytest.CaptureFixture[str]):

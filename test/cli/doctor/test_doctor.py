@@ -18,14 +18,13 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.cli.doctor import command as doctor
-from screw_dynamics_ros.cli.doctor.command import BROKEN, FAULTY, HEALTHY
 from screw_dynamics_ros.cli.doctor.description_report import carried_masses
 from screw_dynamics_ros.cli.doctor.efforts import RecordedEfforts, efforts_section
 from screw_dynamics_ros.cli.doctor.session_data import Configuration
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
-from screw_dynamics_ros.entry import INTERRUPTED
+from screw_dynamics_ros.entry import DONE, INTERRUPTED, NEGATIVE, UNUSABLE
 from support.robots import UNIT_INERTIA, joint, robot, urdf_path
 from support.xacro_files import needs_xacro
 
@@ -40,7 +39,7 @@ def examine(*arguments: object) -> int:
 
 def test_a_sound_description(capsys):
     pytest.importorskip('pinocchio')
-    assert examine(PANDA, '--strict') == HEALTHY
+    assert examine(PANDA, '--strict') == DONE
     report = capsys.readouterr().out
     assert 'robot panda: 13 links' in report
     assert '19.1713 kg' in report
@@ -53,7 +52,7 @@ def test_a_sound_description(capsys):
 def test_what_pinocchio_cannot_take_is_left_out(capsys):
     """Its mimic joints are beyond Pinocchio 4.1, which is no fault of the description."""
     pytest.importorskip('pinocchio')
-    assert examine(urdf_path('gripper_tree'), '--strict') == HEALTHY
+    assert examine(urdf_path('gripper_tree'), '--strict') == DONE
     assert 'skipped: Pinocchio does not support this robot' in capsys.readouterr().out
 
 
@@ -72,7 +71,7 @@ def test_coriolis_torques_of_zero_agree(tmp_path, capsys):
             joint('b', 'y', 'z', f'<axis xyz="0 0 1"/>{limit}'),
         )
     )
-    assert examine(path, '--strict') == HEALTHY
+    assert examine(path, '--strict') == DONE
     assert 'Coriolis torques: relative difference' in capsys.readouterr().out
 
 
@@ -99,8 +98,8 @@ def test_doubtful_descriptions(tmp_path: Path, capsys):
             ),
         )
     )
-    assert examine(file) == HEALTHY
-    assert examine(file, '--strict') == FAULTY
+    assert examine(file) == DONE
+    assert examine(file, '--strict') == NEGATIVE
     report = capsys.readouterr().out
     assert 'WARNING link arm: ' in report
     assert (
@@ -111,8 +110,8 @@ def test_doubtful_descriptions(tmp_path: Path, capsys):
 @pytest.mark.parametrize(
     ('text', 'status', 'words'),
     [
-        ('<robot', FAULTY, 'description refused'),
-        (None, BROKEN, 'cannot read'),
+        ('<robot', NEGATIVE, 'refused: '),
+        (None, UNUSABLE, 'cannot read'),
     ],
 )
 def test_what_cannot_be_examined(text, status, words, tmp_path: Path, capsys):
@@ -133,7 +132,7 @@ def test_impossible_times_are_refused_with_the_range(option, value, capsys):
 
 
 def test_a_missing_file_is_named_with_its_argument(tmp_path, capsys):
-    assert examine(tmp_path / 'none.urdf') == BROKEN
+    assert examine(tmp_path / 'none.urdf') == UNUSABLE
     assert capsys.readouterr().err == (
         f'doctor: argument FILE: cannot read the description {tmp_path / "none.urdf"}: there is no '
         'such file; name the URDF or xacro file of a robot\n'
@@ -147,13 +146,13 @@ def test_xacro_files_are_expanded(tmp_path, capsys):
         '<robot name="$(arg name)" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
         '<xacro:arg name="name" default="arm"/><link name="a"/></robot>'
     )
-    assert examine(path) == BROKEN
+    assert examine(path) == UNUSABLE
     message = capsys.readouterr().err
     assert message.startswith(f'doctor: argument FILE: {path}: xacro cannot expand it because')
     assert "\nset them by --description-arguments 'name:=arm'\n" in message
-    assert examine(path, '--description-arguments', 'name:=arm') == HEALTHY
+    assert examine(path, '--description-arguments', 'name:=arm') == DONE
     assert 'robot arm: 1 links' in capsys.readouterr().out
-    assert examine(path, '--description-arguments', 'name') == BROKEN
+    assert examine(path, '--description-arguments', 'name') == UNUSABLE
     assert "argument --description-arguments: 'name' assigns nothing" in capsys.readouterr().err
 
 
@@ -362,7 +361,7 @@ class TestRunningRobot:
         start('simulator', {**still, **leaning}, ['-r', '__ns:=/sound'])
         process = run('/sound')
         report, _ = process.communicate(timeout=2 * DEADLINE)
-        assert process.returncode == HEALTHY, report
+        assert process.returncode == DONE, report
         assert 'from /sound/simulator' in report, report
         assert 'efforts at rest' in report, report
         section = report.split('efforts at rest')[1]
@@ -406,7 +405,7 @@ class TestRunningRobot:
             )
             client.spin(0.01)
         report, _ = process.communicate()
-        assert process.returncode == HEALTHY, report
+        assert process.returncode == DONE, report
         assert 'names that are not in the description are ignored: fan' in report, report
         assert 'joint panda_joint2: its effort is -1.00 times' in report, report
 
@@ -460,7 +459,7 @@ class TestRunningRobot:
             client.send(panda.joint_names, q, rest, efforts, stamp=time.time_ns())
             client.spin(0.01)
         report = capsys.readouterr().out
-        assert statuses == [HEALTHY], report
+        assert statuses == [DONE], report
         assert 'payload: 3 kg on panda_hand, configured in /loaded/' in report, report
         assert 'panda_joint2 corrected as configured in /loaded/bringup' in report, report
         assert 'WARNING' not in report.split('efforts at rest')[1].split('transforms')[0], report
@@ -498,7 +497,7 @@ class TestRunningRobot:
     def test_nobody(self, run):
         process = run('/nobody', '--wait', '1')
         report, _ = process.communicate(timeout=2 * DEADLINE)
-        assert process.returncode == BROKEN
+        assert process.returncode == UNUSABLE
         assert 'no message arrived on robot_description' in report
 
 

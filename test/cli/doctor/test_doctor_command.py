@@ -14,10 +14,11 @@ import yaml
 
 from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.cli.doctor import suggestion
-from screw_dynamics_ros.cli.doctor.command import FAULTY, HEALTHY, parse, verdict
+from screw_dynamics_ros.cli.doctor.command import parse, verdict
 from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.cli.doctor.suggestion import BRINGUP, SHARED, Suggestion
 from screw_dynamics_ros.core.description.robot_description import Finding
+from screw_dynamics_ros.entry import DONE, NEGATIVE
 
 
 def sections(*severities):
@@ -29,10 +30,10 @@ def sections(*severities):
 @pytest.mark.parametrize(
     ('severities', 'status', 'strict', 'line'),
     [
-        ([], HEALTHY, HEALTHY, '0 errors, 0 warnings'),
-        (['info'], HEALTHY, HEALTHY, '0 errors, 0 warnings'),
-        (['info', 'warning', 'warning'], HEALTHY, FAULTY, '0 errors, 2 warnings'),
-        (['warning', 'error'], FAULTY, FAULTY, '1 errors, 1 warnings'),
+        ([], DONE, DONE, '0 errors, 0 warnings'),
+        (['info'], DONE, DONE, '0 errors, 0 warnings'),
+        (['info', 'warning', 'warning'], DONE, NEGATIVE, '0 errors, 2 warnings'),
+        (['warning', 'error'], NEGATIVE, NEGATIVE, '1 errors, 1 warnings'),
     ],
 )
 def test_exit_status(severities, status, strict, line, capsys):
@@ -43,7 +44,7 @@ def test_exit_status(severities, status, strict, line, capsys):
 
 def test_options(tmp_path, capsys):
     """Those of recordings are refused for a description, and for a running robot."""
-    bare = parse(['--ros-args', '-r', '__ns:=/x'])
+    bare = parse([])
     assert (bare.description, bare.seconds, bare.wait) == (None, 3.0, 5.0)
     assert (bare.strict, bare.suggest) == (False, None)
     assert parse(['--suggest']).suggest == Path('suggested.yaml')

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import yaml
 
-from screw_dynamics_ros.cli.doctor.command import BROKEN, FAULTY, HEALTHY, main
+from screw_dynamics_ros.cli.doctor.command import main
 from screw_dynamics_ros.cli.doctor.recorded_session import counted
 from screw_dynamics_ros.cli.identify.command import main as identify
 from screw_dynamics_ros.cli.replay.command import main as replay
+from screw_dynamics_ros.entry import DONE, NEGATIVE, UNUSABLE
 from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 from support.recordings import JOINT_STATE, joint_state, writing
 from support.robots import urdf_path
@@ -65,7 +66,7 @@ def efforts_of(text):
 def test_torques_at_rest(tmp_path, rest, capsys):
     t, q, g = rest
     path = table(tmp_path / 'run.csv', t, q, g)
-    assert main([path, '--urdf', str(PANDA)]) == HEALTHY
+    assert main([path, '--urdf', str(PANDA)]) == DONE
     text = capsys.readouterr().out
     assert '50.0 Hz, longest gap 20.0 ms' in text
     assert '120 states of 8 joints out of 120 messages' in text
@@ -78,7 +79,7 @@ def test_currents_become_torques_by_a_suggested_file(tmp_path, rest, capsys):
     t, q, g = rest
     path = table(tmp_path / 'run.csv', t, q, g / CURRENT)
     options = [path, '--urdf', str(PANDA)]
-    assert main([*options, '--suggest', str(tmp_path / 'p.yaml')]) == HEALTHY
+    assert main([*options, '--suggest', str(tmp_path / 'p.yaml')]) == DONE
     assert 'efforts: are near zero' in capsys.readouterr().out
     content = yaml.safe_load((tmp_path / 'p.yaml').read_text())['/**']['ros__parameters']
     found = dict(zip(content['effort_joints'], content['effort_scale']))
@@ -90,7 +91,7 @@ def test_currents_become_torques_by_a_suggested_file(tmp_path, rest, capsys):
             '/**/kinematics', {'ros__parameters': {}}
         )['ros__parameters']
     )
-    assert main([*options, '--drives', str(tmp_path / 'p.yaml')]) == HEALTHY
+    assert main([*options, '--drives', str(tmp_path / 'p.yaml')]) == DONE
     text = capsys.readouterr().out
     assert 'WARNING joint panda_joint' not in text
     for k, name in enumerate(ARM[1:4], 1):
@@ -104,12 +105,12 @@ def test_joints_without_states_are_left_out(tmp_path, rest, capsys):
     options = [path, '--urdf', str(PANDA)]
     for name in ARM:
         options += ['--rename', f'left_{name}:={name}']
-    assert main(options) == FAULTY
+    assert main(options) == NEGATIVE
     text = capsys.readouterr().out
     assert 'never reported: panda_finger_joint1' in text
-    assert main([*options, '--leave-out', 'panda_finger_joint1']) == HEALTHY
+    assert main([*options, '--leave-out', 'panda_finger_joint1']) == DONE
     assert efforts_of(capsys.readouterr().out).keys() == set(ARM)
-    assert main([*options, '--rename', 'elbow:=x']) == FAULTY
+    assert main([*options, '--rename', 'elbow:=x']) == NEGATIVE
     assert "no joint 'elbow'" in capsys.readouterr().err
 
 
@@ -139,13 +140,13 @@ def test_numbers_that_are_missing_are_counted(tmp_path):
 
 def test_what_cannot_be_examined(tmp_path, rest, capsys):
     t, q, g = rest
-    assert main([str(tmp_path / 'none.csv'), '--urdf', str(PANDA)]) == FAULTY
-    assert 'recording refused: cannot read' in capsys.readouterr().err
+    assert main([str(tmp_path / 'none.csv'), '--urdf', str(PANDA)]) == NEGATIVE
+    assert 'refused: cannot read' in capsys.readouterr().err
     path = table(tmp_path / 'run.csv', t, q, g)
-    assert main([path]) == FAULTY
+    assert main([path]) == NEGATIVE
     assert 'give --urdf' in capsys.readouterr().err
-    assert main([path, '--urdf', str(tmp_path / 'none.urdf')]) == BROKEN
-    assert main([path, '--urdf', str(PANDA), '--drives', str(tmp_path / 'none.yaml')]) == FAULTY
+    assert main([path, '--urdf', str(tmp_path / 'none.urdf')]) == UNUSABLE
+    assert main([path, '--urdf', str(PANDA), '--drives', str(tmp_path / 'none.yaml')]) == NEGATIVE
     assert '--drives: ' in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main([str(PANDA), '--rename', 'a:=b'])
@@ -162,7 +163,7 @@ def test_a_folder_without_metadata(tmp_path, command, capsys):
     for name, words in (('bag', f'ros2 bag reindex {tmp_path}'), ('none', 'is no recording; name')):
         options = [str(tmp_path / name), '--urdf', str(PANDA)]
         output = ['-o', str(tmp_path / 'out.mcap')] if command is replay else []
-        assert command([*options, *output]) == FAULTY
+        assert command([*options, *output]) == NEGATIVE
         message = capsys.readouterr().err
         assert f'{name} has no metadata.yaml: ' in message
         assert words in message
@@ -176,7 +177,7 @@ def test_a_table_without_names_of_columns(tmp_path, line, capsys):
     """As "ros2 topic echo --csv" writes it."""
     path = tmp_path / 'echo.csv'
     path.write_text(f'{line}\n{line}\n')
-    assert main([str(path), '--urdf', str(PANDA)]) == FAULTY
+    assert main([str(path), '--urdf', str(PANDA)]) == NEGATIVE
     message = capsys.readouterr().err
     assert 'the first line has numbers instead of the names of the columns' in message
     assert 'record with "ros2 bag record"' in message

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.cli.doctor.command import FAULTY, HEALTHY, main
+from screw_dynamics_ros.cli.doctor.command import main
 from screw_dynamics_ros.cli.doctor.outliers import (
     inertias_about_frames,
     moving_bodies,
@@ -26,6 +26,7 @@ from screw_dynamics_ros.core.description import (
 )
 from screw_dynamics_ros.core.description.shapes import Shape
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
+from screw_dynamics_ros.entry import DONE, NEGATIVE
 from support.robots import bundled_robots, example_robots, urdf_path
 
 LENGTHS = {'shoulder': 0.15, 'upper_arm': 0.4, 'forearm': 0.4, 'wrist': 0.1, 'hand': 0.0}
@@ -305,8 +306,8 @@ def test_links_with_the_same_fault_share_a_finding():
 def test_doctor_warns(tmp_path, capsys):
     file = tmp_path / 'arm.urdf'
     file.write_text(write_urdf(arm()))
-    assert main([str(file), '--strict']) == HEALTHY
+    assert main([str(file), '--strict']) == DONE
     file.write_text(write_urdf(with_inertia(arm(), 'forearm', mass=40.0, matrix=40.0)))
-    assert main([str(file)]) == HEALTHY
-    assert main([str(file), '--strict']) == FAULTY
+    assert main([str(file)]) == DONE
+    assert main([str(file), '--strict']) == NEGATIVE
     assert 'WARNING link forearm: its 80 kg are 10 times' in capsys.readouterr().out

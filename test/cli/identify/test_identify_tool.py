@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 import yaml
 
-from screw_dynamics_ros.cli.identify.command import BROKEN, REFUSED, WRITTEN, main
+from screw_dynamics_ros.cli.identify.command import main
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import (
     FourierMotion,
     FourierSeries,
 )
+from screw_dynamics_ros.entry import DONE, NEGATIVE, UNUSABLE
 from support.robots import urdf_path
 
 PANDA = urdf_path('panda')
@@ -80,7 +81,7 @@ def test_a_moved_tool(tmp_path, moved, capsys, sign):
     """Truth in the intervals that are printed; the file is for the node."""
     options = saved(tmp_path, moved, wrench=float(sign) * moved[3])
     options += ['--sensor-frame', FRAME, '--sensor-sign', sign, '-o', str(tmp_path)]
-    assert main(options) == WRITTEN
+    assert main(options) == DONE
     found = printed(capsys.readouterr().out)
     mass, com, inertia = truth()
     expected = {'mass': mass} | dict(zip('xyz', com))
@@ -111,7 +112,7 @@ def test_poses_at_rest(tmp_path, moved, capsys):
     force = mass * R.transpose(0, 2, 1) @ [0.0, 0.0, -9.81]
     wrench = np.concatenate([force, np.cross(com, force)], axis=1) + BIAS
     options = saved(tmp_path, moved, rows, wrench=wrench)
-    assert main([*options, '--sensor-frame', FRAME, '-o', str(tmp_path)]) == WRITTEN
+    assert main([*options, '--sensor-frame', FRAME, '-o', str(tmp_path)]) == DONE
     out = capsys.readouterr().out
     assert f'{len(wrench)} poses at rest' in out
     assert 'inertia not determined' in out
@@ -132,7 +133,7 @@ def test_a_slow_motion_does_not_determine_the_inertia(tmp_path, moved, capsys):
     wrench = np.concatenate([force, np.cross(com, force)], axis=1) + BIAS
     wrench += 0.02 * UNITS * np.random.default_rng(1).normal(size=wrench.shape)
     options = saved(tmp_path, moved, t=slow, wrench=wrench)
-    assert main([*options, '--sensor-frame', FRAME, '--cutoff', '0.2']) == WRITTEN
+    assert main([*options, '--sensor-frame', FRAME, '--cutoff', '0.2']) == DONE
     out = capsys.readouterr().out
     assert 'inertia not determined' in out
     assert printed(out)['mass'][0] == pytest.approx(mass, rel=1e-3)
@@ -142,19 +143,19 @@ def test_a_slow_motion_does_not_determine_the_inertia(tmp_path, moved, capsys):
 def test_what_is_refused(tmp_path, moved, capsys):
     options = saved(tmp_path, moved)
     for more, status, match in (
-        ([], REFUSED, 'give it with --sensor-frame'),
-        (['--sensor-frame', 'tool9'], REFUSED, 'tool9'),
-        (['--sensor-frame', FRAME, '--sensor-sign', '-1'], REFUSED, 'sign of the sensor'),
-        (['--sensor', '/ft', '--sensor-frame', FRAME], REFUSED, "'/ft' is not recorded"),
-        (['--sensor-frame', FRAME, '--urdf', 'none.urdf'], BROKEN, 'none.urdf'),
+        ([], NEGATIVE, 'give it with --sensor-frame'),
+        (['--sensor-frame', 'tool9'], NEGATIVE, 'tool9'),
+        (['--sensor-frame', FRAME, '--sensor-sign', '-1'], NEGATIVE, 'sign of the sensor'),
+        (['--sensor', '/ft', '--sensor-frame', FRAME], NEGATIVE, "'/ft' is not recorded"),
+        (['--sensor-frame', FRAME, '--urdf', 'none.urdf'], UNUSABLE, 'none.urdf'),
     ):
         assert main([*options, *more]) == status
         assert match in capsys.readouterr().err
-    assert main([options[0], '--sensor', '/wrench', '--sensor-frame', FRAME]) == BROKEN
+    assert main([options[0], '--sensor', '/wrench', '--sensor-frame', FRAME]) == UNUSABLE
     assert 'no robot_description is recorded; give --urdf' in capsys.readouterr().err
     options = saved(tmp_path, moved, slice(0, 200))
-    assert main([*options, '--sensor-frame', FRAME]) == REFUSED
+    assert main([*options, '--sensor-frame', FRAME]) == NEGATIVE
     assert 'too short' in capsys.readouterr().err
     still = saved(tmp_path, moved, q=np.tile(HOME, (len(moved[1]), 1)))
-    assert main([*still, '--sensor-frame', FRAME]) == REFUSED
+    assert main([*still, '--sensor-frame', FRAME]) == NEGATIVE
     assert 'nearly the same orientation' in capsys.readouterr().err

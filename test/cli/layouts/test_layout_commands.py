@@ -29,6 +29,7 @@ from screw_dynamics_ros.cli.layouts import command, foxglove, plotjuggler, rviz
 from screw_dynamics_ros.cli.layouts.command import LayoutNames
 from screw_dynamics_ros.cli.layouts.contents import MIN_EXTENT, joint_plots, wrench_plots
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.entry import UNUSABLE
 from screw_dynamics_ros.nodes.model.running_model import leaf_links
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.ros.topics import qos
@@ -201,7 +202,7 @@ def test_a_layout_is_printed(monkeypatch, capsys):
     assert capsys.readouterr().out == 'a layout'
     assert not rclpy.ok()
     changed = replace(foxglove.FOXGLOVE, package='a_package')
-    assert command.run(changed, '', []) == command.NOT_INSTALLED
+    assert command.run(changed, '', []) == UNUSABLE
     assert 'foxglove_bridge is not installed; install the package a_pack' in capsys.readouterr().err
     assert asked[-1] == ('a_package', 'foxglove_bridge')
 
@@ -349,7 +350,7 @@ def test_it_is_interrupted_while_it_waits(ros_domain, connect, tmp_path):
 def test_a_missing_program_is_reported(ros_domain, tmp_path, name):
     process = start_command(tmp_path, ros_domain, name=name, program='')
     process.communicate(timeout=DEADLINE)
-    assert process.returncode == 3
+    assert process.returncode == 2
     text = (tmp_path / 'log').read_text()
     assert f'{name}: ' in text
     assert 'is not installed; install the package' in text

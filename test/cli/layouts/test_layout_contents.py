@@ -236,7 +236,7 @@ def test_arguments_of_programs(capsys):
         (plotjuggler.PLOTJUGGLER, 'plotjuggler --nosplash --layout LAYOUT'),
         (foxglove.FOXGLOVE, 'foxglove_bridge --ros-args -p address:=127.0.0.1'),
     ):
-        assert not parse(visualizer, '', ['--ros-args', '--print']).print
+        assert not parse(visualizer, '', []).print
         assert parse(visualizer, '', ['--print']).print
         if visualizer is not rviz.RVIZ:
             assert parse(visualizer, '', ['--model-state']).model_state

@@ -17,9 +17,9 @@ from rosbags.rosbag2 import Reader
 
 from screw_dynamics_msgs import msg
 from screw_dynamics_ros.cli.annotate.command import main as annotate
-from screw_dynamics_ros.cli.replay.command import WRITTEN
 from screw_dynamics_ros.cli.replay.command import main as replay
 from screw_dynamics_ros.core.measurement.annotation import Annotator
+from screw_dynamics_ros.entry import DONE
 from screw_dynamics_ros.ros.model_state import ModelStateLayout, ModelStateReader
 from screw_dynamics_ros.ros.recordings.forms import DEFINITIONS
 from support.paths import ROOT
@@ -81,7 +81,7 @@ def test_replay_and_annotate_agree(tmp_path, recorded, monkeypatch):
         target = tmp_path / f'{node}.mcap'
         options = ['--nodes', node, '--topics', 'model_state', '--ros-args']
         options += ['-p', 'model_state:=[all]', '-p', 'velocity_policy:=reject']
-        assert replay([str(recorded), '-o', str(target), *options]) == WRITTEN
+        assert replay([str(recorded), '-o', str(target), *options]) == DONE
         layout, theirs = model_states(target, node)
         assert [state.stamp for state in theirs] == [state.stamp for state in ours]
         common = [part for part in layout.parts if part.name in parts]

@@ -19,7 +19,8 @@ from std_msgs.msg import String
 
 from screw_dynamics_ros.cli.annotate.command import main as annotate
 from screw_dynamics_ros.cli.replay import command
-from screw_dynamics_ros.cli.replay.command import BROKEN, REFUSED, WRITTEN, main
+from screw_dynamics_ros.cli.replay.command import main
+from screw_dynamics_ros.entry import DONE, NEGATIVE, UNUSABLE
 from screw_dynamics_ros.nodes.hosting.statuses import OVERFLOW
 from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
@@ -129,7 +130,7 @@ def test_it_is_the_node(tmp_path, monkeypatch, ros_domain, recorded, name, param
     target = tmp_path / 'out.mcap'
     before = dict(os.environ)
     status = main([str(recorded), '-o', str(target), '--nodes', name, '--ros-args', *options])
-    assert status == WRITTEN
+    assert status == DONE
     assert dict(os.environ) == before  # nodes made later are found by others
     found = published(target)
     assert found.pop('/joint_states') == published(recorded)['/joint_states']
@@ -155,7 +156,7 @@ def test_the_clock_is_that_of_the_recording(tmp_path, monkeypatch, capsys):
             put('/state', time, joint_state(0, NAMES, [0.3, 0.2], [0.0, 0.0], [1.0, 2.0]))
     target = tmp_path / 'a.mcap'
     options = ['--topic', '/state', '--topics', 'external_torque', '--ros-args', *PYTHON]
-    assert main([str(tmp_path / 'run'), '-o', str(target), *options]) == WRITTEN
+    assert main([str(tmp_path / 'run'), '-o', str(target), *options]) == DONE
     pairs = written(target)['/wrench_estimator/external_torque']
     assert [time for time, _ in pairs] == times.tolist()
     for time, data in pairs:
@@ -180,7 +181,7 @@ def test_states_without_results_are_counted(tmp_path, capsys):
             put('/joint_states', stamp, joint_state(stamp, NAMES, *rows))
         put('/joint_states', stamp + 1, string('text'))
     options = ['--nodes', 'dynamics', '--topics', 'coriolis', '--ros-args', *PYTHON]
-    assert main([str(tmp_path / 'run'), '-o', str(tmp_path / 'a.mcap'), *options]) == WRITTEN
+    assert main([str(tmp_path / 'run'), '-o', str(tmp_path / 'a.mcap'), *options]) == DONE
     assert capsys.readouterr().out.splitlines() == [
         f'  1 times: {Reason.UNREADABLE.value}',
         f'  1 times: {OVERFLOW}',
@@ -200,7 +201,7 @@ def test_topics_without_messages_have_a_reason(tmp_path, capsys):
     target = tmp_path / 'a.mcap'
     options = ['--nodes', 'dynamics', '--topics', 'coriolis', '--ros-args', *PYTHON]
     options += ['-p', 'velocity_policy:=reject']
-    assert main([str(tmp_path / 'run'), '-o', str(target), *options]) == REFUSED
+    assert main([str(tmp_path / 'run'), '-o', str(target), *options]) == NEGATIVE
     error = capsys.readouterr().err
     assert 'no message is published on any topic: ' in error
     assert f'{Reason.DUPLICATE_STAMP.value} (1 times, ' in error
@@ -212,7 +213,7 @@ def test_annotate_gives_the_same_but_for_rounding(tmp_path, recorded, observer, 
     """External torques, with restarts and missing fields; of delayed efforts, too."""
     values = {'observer': observer, 'observer_time_constant': 0.005, 'effort_delay': delay}
     options = ['--ros-args', *(w for k, v in values.items() for w in ('-p', f'{k}:={v}'))]
-    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == WRITTEN
+    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == DONE
     options = [word for k, v in values.items() for word in ('--set', f'{k}={v}')]
     options += ['--namespace', 'x']
     assert annotate([str(tmp_path / 'a.mcap'), '-o', str(tmp_path / 'b.mcap'), *options]) == 0
@@ -233,16 +234,16 @@ def test_annotate_gives_the_same_but_for_rounding(tmp_path, recorded, observer, 
 
 def test_what_is_published_is_not_recorded_over(tmp_path, recorded, capsys):
     first, second = tmp_path / 'a.mcap', tmp_path / 'b.mcap'
-    assert main([str(recorded), '-o', str(first)]) == WRITTEN
-    assert main([str(first), '-o', str(second)]) == REFUSED
+    assert main([str(recorded), '-o', str(first)]) == DONE
+    assert main([str(first), '-o', str(second)]) == NEGATIVE
     assert 'is already recorded' in capsys.readouterr().err
-    assert main([str(first), '-o', str(second), '--ros-args', '-r', '__ns:=/again']) == WRITTEN
+    assert main([str(first), '-o', str(second), '--ros-args', '-r', '__ns:=/again']) == DONE
     assert not list(tmp_path.glob('.*'))
 
 
 def test_some_topics_alone(tmp_path, recorded):
     options = ['--topics', 'external_torque']
-    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == WRITTEN
+    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == DONE
     found = published(tmp_path / 'a.mcap').keys() - {'/joint_states', '/robot_description'}
     assert found == {'/wrench_estimator/external_torque'}
 
@@ -250,7 +251,7 @@ def test_some_topics_alone(tmp_path, recorded):
 def test_descriptions_that_are_refused(tmp_path, recorded, capsys):
     (tmp_path / 'bad.urdf').write_text('<robot name="x"/>')
     options = ['--urdf', str(tmp_path / 'bad.urdf')]
-    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == REFUSED
+    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == NEGATIVE
     assert 'wrench_estimator: ' in capsys.readouterr().err
     assert not (tmp_path / 'a.mcap').exists()
 
@@ -263,10 +264,10 @@ def test_a_description_in_xacro(tmp_path, recorded, capsys):
     elements = argument + elements.replace(NAMES[0], '$(arg first)')
     path = robot_file(tmp_path / 'xacro' / 'r.urdf.xacro', elements)
     options = ['--topics', 'external_torque', '--urdf', str(path)]
-    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == REFUSED
+    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == NEGATIVE
     assert 'shoulder' in capsys.readouterr().err
     options += ['--urdf-arguments', f'first:={NAMES[0]}']
-    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == WRITTEN
+    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == DONE
 
 
 @pytest.mark.parametrize(
@@ -279,7 +280,7 @@ def test_a_description_in_xacro(tmp_path, recorded, capsys):
     ],
 )
 def test_bad_arguments_are_named(tmp_path, recorded, capsys, options, text):
-    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == BROKEN
+    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == UNUSABLE
     assert text in capsys.readouterr().err
 
 
@@ -295,17 +296,17 @@ def test_a_joint_that_is_not_recorded_is_named_before_the_first_message(tmp_path
                 put('/joint_states', stamp, joint_state(stamp, names, [0.3], [0.0], effort))
     target = tmp_path / 'out.mcap'
     options = [str(tmp_path / 'one'), '-o', str(target)]
-    assert main(options) == REFUSED
+    assert main(options) == NEGATIVE
     assert f'has positions of {text[0]}; {text[1]}' in capsys.readouterr().err
     assert not target.exists()
-    assert main([*options, *text[1].split()]) == WRITTEN
+    assert main([*options, *text[1].split()]) == DONE
     assert published(target)['/wrench_estimator/external_torque']
     target.unlink()
-    assert main([*options, '--rename', 'joint1:=joint2', '--leave-out', 'joint1']) == WRITTEN
+    assert main([*options, '--rename', 'joint1:=joint2', '--leave-out', 'joint1']) == DONE
     (first, *_) = published(target)['/wrench_estimator/external_torque']
     assert STORE.deserialize_cdr(first, JOINT_STATE).name == ['joint2']
     target.unlink()
-    assert main([str(tmp_path / 'none'), *options[1:], *text[1].split()]) == REFUSED
+    assert main([str(tmp_path / 'none'), *options[1:], *text[1].split()]) == NEGATIVE
     assert 'has efforts of joint1' in capsys.readouterr().err
     assert not list(tmp_path.glob('*.mcap'))
 
@@ -316,7 +317,7 @@ def test_signals_are_left_to_the_command(tmp_path, monkeypatch, recorded):
     monkeypatch.setattr(
         command, 'check_coverage', lambda *_: found.append(get_current_signal_handlers_options())
     )
-    assert main([str(recorded), '-o', str(tmp_path / 'out.mcap')]) == WRITTEN
+    assert main([str(recorded), '-o', str(tmp_path / 'out.mcap')]) == DONE
     assert set(found) == {SignalHandlerOptions.NO}
 
 
@@ -332,12 +333,12 @@ def test_drives_of_a_file(tmp_path, recorded):
 """
     (tmp_path / 'drives.yaml').write_text(text)
     drives = ['--drives', str(tmp_path / 'drives.yaml')]
-    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *drives]) == WRITTEN
+    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *drives]) == DONE
     arguments = ['--ros-args', '--params-file', str(tmp_path / 'drives.yaml')]
-    assert main([str(recorded), '-o', str(tmp_path / 'b.mcap'), *arguments]) == WRITTEN
+    assert main([str(recorded), '-o', str(tmp_path / 'b.mcap'), *arguments]) == DONE
     assert published(tmp_path / 'a.mcap') == published(tmp_path / 'b.mcap')
     options = [str(recorded), '--leave-out', 'joint2', *drives]
-    assert main([*options, '-o', str(tmp_path / 'c.mcap')]) == WRITTEN
+    assert main([*options, '-o', str(tmp_path / 'c.mcap')]) == DONE
 
 
 def test_a_force_torque_sensor(tmp_path, capsys):
@@ -369,9 +370,9 @@ def test_a_force_torque_sensor(tmp_path, capsys):
     options += ['--nodes', 'wrist_sensor', '-o', str(tmp_path / 'out.mcap')]
     tool = ['-p', 'tool_mass:=2.0', '-p', f'tool_center_of_mass:=[{distance}, 0.0, 0.0]']
     tool += ['-p', 'gravity:=[0.0, -9.81, 0.0]', '-p', 'acceleration_cutoff:=100.0']
-    assert main([*options, '--ros-args', *tool]) == REFUSED
+    assert main([*options, '--ros-args', *tool]) == NEGATIVE
     assert '-p sensor_frame:=LINK' in capsys.readouterr().err
-    assert main([*options, '--ros-args', *tool, '-p', 'sensor_frame:=flange']) == WRITTEN
+    assert main([*options, '--ros-args', *tool, '-p', 'sensor_frame:=flange']) == DONE
     messages = [
         STORE.deserialize_cdr(data, WRENCH)
         for data in published(tmp_path / 'out.mcap')['/wrist_sensor/wrench']
@@ -387,7 +388,7 @@ def test_a_force_torque_sensor(tmp_path, capsys):
     assert {m.header.frame_id for m in messages} == {'flange'}
 
     other = [*options[:-1], str(tmp_path / 'x.mcap'), '--ros-args', '-r', 'wrench:=/ft']
-    assert main(other) == REFUSED
+    assert main(other) == NEGATIVE
     error = capsys.readouterr().err
     assert "is recorded on '/wrench'; give the topic of the sensor with --ros-args -r" in error
 
@@ -407,13 +408,13 @@ def test_the_frame_of_a_recorded_sensor(tmp_path, capsys):
                 )
     options = ['--nodes', 'wrist_sensor', '--ros-args', '-r', 'wrench:=/ft']
     out = ['-o', str(tmp_path / 'out.mcap')]
-    assert main([str(tmp_path / 'one'), *out, *options]) == WRITTEN
+    assert main([str(tmp_path / 'one'), *out, *options]) == DONE
     messages = published(tmp_path / 'out.mcap')['/wrist_sensor/wrench']
     assert len(messages) > 70  # accelerations settle first
     last = STORE.deserialize_cdr(messages[-1], WRENCH)
     assert last.header.frame_id == 'tip'
     assert (last.wrench.force.y, last.wrench.torque.z) == (2.0, 6.0)
     out = ['-o', str(tmp_path / 'two.mcap')]
-    assert main([str(tmp_path / 'two'), *out, *options]) == REFUSED
+    assert main([str(tmp_path / 'two'), *out, *options]) == NEGATIVE
     assert "several frames, 'tip' and 'link1'" in capsys.readouterr().err
     assert not (tmp_path / 'two.mcap').exists()

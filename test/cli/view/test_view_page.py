@@ -17,7 +17,7 @@ pytest.importorskip('viser')
 
 from viser import GuiApi
 
-from screw_dynamics_ros.cli.command_line import UNUSABLE
+from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.cli.view import command
 from screw_dynamics_ros.cli.view.handle import all_solutions
 from screw_dynamics_ros.cli.view.local_server import MAX_PORTS, free_port
@@ -39,6 +39,7 @@ from screw_dynamics_ros.cli.view.state import (
 from screw_dynamics_ros.cli.view.viewer import Viewer
 from screw_dynamics_ros.core import ArgumentError, Robot, bundled_urdf
 from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.entry import UNUSABLE
 
 LOCAL_HOST, PORT = '127.0.0.1', 18100
 DEADLINE = 300.0  # s; only a failing test waits that long
@@ -298,9 +299,9 @@ def test_no_port_is_free():
         taken = stack.enter_context(socket.socket())
         taken.bind((host, first + 99))
         taken.listen()
-        with pytest.raises(ArgumentError, match=f'no free port from {first} on {host}; give anoth'):
+        with pytest.raises(UnusableError, match=f'no free port from {first} on {host}; give anoth'):
             free_port(host, first)
-    with pytest.raises(ArgumentError, match='no free port from 65536'):
+    with pytest.raises(UnusableError, match='no free port from 65536'):
         free_port(host, 2**16)
 
 

@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.cli import compile as command
-from screw_dynamics_ros.cli.compile import BROKEN, REFUSED, WRITTEN
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.compile.text import c_body
 from screw_dynamics_ros.core.compile.text.c_body import number
 from screw_dynamics_ros.core.compile.text.c_source import CSource, is_name
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS, INPUTS
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.entry import DONE, NEGATIVE, UNUSABLE
 from support.models import random_description
 from support.robots import urdf_path
 
@@ -291,7 +291,7 @@ class TestCommand:
                     '--ros-args',
                 ]
             )
-            == WRITTEN
+            == DONE
         )
         endings = sorted(path.suffix for path in folder.iterdir())
         assert endings == ['.c', '.cmake', '.h', '.hpp']
@@ -304,25 +304,24 @@ class TestCommand:
     @pytest.mark.parametrize(
         ('arguments', 'status', 'words'),
         [
-            (['mass'], REFUSED, "no function named 'mass'; choose one of"),
+            (['mass'], NEGATIVE, "no function named 'mass'; choose one of"),
             (
                 ['jacobian'],
-                REFUSED,
+                NEGATIVE,
                 "'jacobian' does not name an output; write jacobian:LINK:"
                 'REPRESENTATION, where REPRESENTATION can be omitted',
             ),
-            (['jacobian:'], REFUSED, "'jacobian:' does not name an output"),
-            (['velocity:tip:body:1'], REFUSED, 'write velocity:LINK:REPRESENTATION'),
-            (['mass_matrix:tip'], REFUSED, 'write mass_matrix\n'),
-            (['jacobian:nose'], REFUSED, "no link named 'nose'"),
-            (['mass_matrix', '--name', '2r'], REFUSED, "'2r' cannot be a name in C"),
-            (['mass_matrix', '--name', 'int'], REFUSED, "'int' cannot be a name in C"),
-            (['mass_matrix', '--name', 'sqrt'], REFUSED, "'sqrt' cannot be a name in C"),
+            (['jacobian:'], NEGATIVE, "'jacobian:' does not name an output"),
+            (['velocity:tip:body:1'], NEGATIVE, 'write velocity:LINK:REPRESENTATION'),
+            (['mass_matrix:tip'], NEGATIVE, 'write mass_matrix\n'),
+            (['jacobian:nose'], NEGATIVE, "no link named 'nose'"),
+            (['mass_matrix', '--name', '2r'], NEGATIVE, "'2r' cannot be a name in C"),
+            (['mass_matrix', '--name', 'int'], NEGATIVE, "'int' cannot be a name in C"),
+            (['mass_matrix', '--name', 'sqrt'], NEGATIVE, "'sqrt' cannot be a name in C"),
             (
                 ['mass_matrix', '--folder', __file__],
-                BROKEN,
-                f'compile: argument --folder: cannot write {__file__}: File exists; '
-                'choose a writable folder',
+                UNUSABLE,
+                f'compile: argument --folder: cannot write {__file__}/planar_2r.h: File exists; ',
             ),
         ],
     )
@@ -331,7 +330,7 @@ class TestCommand:
         assert words in capsys.readouterr().err
 
     def test_a_file_that_is_not_there(self, tmp_path, capsys):
-        assert command.main([str(tmp_path / 'none.urdf'), 'mass_matrix']) == BROKEN
+        assert command.main([str(tmp_path / 'none.urdf'), 'mass_matrix']) == UNUSABLE
         assert capsys.readouterr().err == (
             f'compile: argument FILE: cannot read the description {tmp_path / "none.urdf"}: there '
             'is no such file; name the URDF or xacro file of a robot\n'
@@ -344,5 +343,5 @@ class TestCommand:
     def test_robots_that_are_called_like_a_word_of_c(self, tmp_path):
         urdf = tmp_path / 'robot.urdf'
         urdf.write_text(urdf_path('planar_2r').read_text().replace('"planar_2r"', '"int"'))
-        assert command.main([str(urdf), 'mass_matrix', '--folder', str(tmp_path)]) == WRITTEN
+        assert command.main([str(urdf), 'mass_matrix', '--folder', str(tmp_path)]) == DONE
         assert (tmp_path / 'robot_int.c').exists()

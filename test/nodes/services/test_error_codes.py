@@ -118,7 +118,7 @@ def bench(ros_domain):
         made.call = lambda name, request: call(made, name, request)
         patch.setattr(requested_state, 'time', made.clock)
         made.fresh = made.call('jacobian', jacobian())
-        made.host.services.add(made.node, 'Jacobian', '~/broken', lambda: (math.sin, ()))
+        made.host.services.serve('Jacobian', '~/broken', task=lambda: (math.sin, ()))
         made.host.source.receive(String(data=ROBOT))
         made.finish()
         yield made

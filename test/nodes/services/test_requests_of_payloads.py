@@ -46,7 +46,7 @@ class Served:
         self.handlers, self.parameters, self.refusal = {}, [], ''
         self.inertias = []
         self.payloads = Payloads()
-        services = SimpleNamespace(add=self._add)
+        services = SimpleNamespace(serve=self._serve)
         self.services = PayloadServices(
             services,
             self.payloads,
@@ -57,16 +57,14 @@ class Served:
         links = SimpleNamespace(set=lambda *given: self.inertias.append(given))
         LinkInertiaService(services, links, self.services)
         self.estimation = PayloadEstimation(
-            None,
-            SimpleNamespace(add=lambda *given: None),
             services,
             self.services,
             lambda: 'situation',
             np.arange(5.0),
         )
 
-    def _add(self, kind, name, handler):
-        self.handlers[kind] = handler
+    def _serve(self, kind, name, answer, task=None):
+        self.handlers[kind] = answer
 
     def _set_parameters(self, values, duration):
         self.parameters.append((values, duration))
@@ -82,7 +80,7 @@ class Served:
             write_inertia(request.inertia.inertia if stamped else request.inertia, body)
             if stamped:
                 request.inertia.header.frame_id = frame
-        self.handlers[kind](request, response)
+        response.message = self.handlers[kind](request, response)
         return response
 
     def set(self, **fields):
@@ -237,8 +235,8 @@ def test_recording_by_requests(served):
         served.ask('RecordPayload', action=request.POSE)
     message, response = request(action=request.MOTION), srv.RecordPayload.Response()
     message.duration.sec, message.duration.nanosec = 2, 500_000_000
-    served.handlers['RecordPayload'](message, response)
-    assert response.message == 'recording all states for 2.5 s'
+    text = served.handlers['RecordPayload'](message, response)
+    assert text == 'recording all states for 2.5 s'
     with pytest.raises(NotAtRestError, match='a motion is being recorded'):
         served.estimation.estimation()
     assert served.ask('RecordPayload', action=request.CLEAR).message == 'nothing recorded'
@@ -321,13 +319,14 @@ def test_an_estimate_is_applied_on_request(served, has_moments):
     request, response = srv.EstimatePayload.Request(link='left_tip'), srv.EstimatePayload.Response()
     moments = [0.04, 0.001, 0.002, 0.05, 0.003, 0.06 if has_moments else 9.0]
     payload_estimates.write(estimate(inertia=np.array(moments)), response)
-    served.estimation.apply_estimate(request, response)
+    before = response.message
+    assert served.estimation.apply_estimate(request, response) == before
     assert not response.applied
     request.apply, request.transition_time.sec = True, 3
-    served.estimation.apply_estimate(request, response)
+    text = served.estimation.apply_estimate(request, response)
     assert response.applied
     point = '' if has_moments else ' as a point'
-    assert response.message.endswith(f'(95 %); payload: carried by tip{point} within 3 s')
+    assert text.endswith(f'(95 %); payload: carried by tip{point} within 3 s')
     ((name, bodies),) = served.payloads.by_name().items()
     assert (name, list(bodies)) == ('payload', ['tip'])
     request.name = 'parameters'
@@ -338,11 +337,11 @@ def test_an_estimate_is_applied_on_request(served, has_moments):
 def test_a_described_tool_is_attached(served):
     request, response = srv.AttachTool.Request(link='tip'), srv.AttachTool.Response()
     write_inertia(response.inertia.inertia, BOX)
-    served.estimation.attach(request, response)
+    text = served.estimation.attach(request, response)
     ((name,), (body,)) = served.payloads.tools, served.payloads.bodies().values()
     np.testing.assert_array_equal(body.com, BOX.com)
     assert response.header.frame_id == response.inertia.header.frame_id == 'left_tip'
-    assert response.message == f'; {name}: carried by tip from the next joint state on'
+    assert text == f'; {name}: carried by tip from the next joint state on'
     with pytest.raises(ScrewDynamicsError, match='parameters'):
         served.estimation.attach(srv.AttachTool.Request(link='tip', name='parameters'), response)
 

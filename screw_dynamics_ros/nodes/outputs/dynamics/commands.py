@@ -47,7 +47,6 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.python_function import PythonFunction
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.process.timers import every
-from screw_dynamics_ros.ros.standard_services import serve_switch
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.channel_record import BEFORE, NOT_VALID, TRUE, VALID, Gate
@@ -115,7 +114,9 @@ class Commands:
             NodeTables.of(each).guards.append(self._refuse_locked)
         #: Lifespan: messages of a stalled process are dropped.
         self._age = Duration(nanoseconds=round(self._parameters['age_limit'] * 1e9))
-        serve_switch(node, '~/enable', self._enable)
+        host.services.serve(
+            'SetBool', '~/enable', lambda request, _: self._enable(request.data), owner=node
+        )
         every(node, WATCH_PERIOD_S, self.watch)
         host.on_step(self.blend)
         host.diagnostics.add(self.status, node)

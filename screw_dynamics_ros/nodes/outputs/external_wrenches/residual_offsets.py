@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from rclpy.node import Node
-from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.measurement.estimation.residual_map import (
@@ -75,7 +73,8 @@ class ResidualOffsets:
 
     Parameters
     ----------
-    node : rclpy.node.Node
+    serve : callable
+        Offers a service of the node, see `Services.serve`.
     parameters : Parameters
         With the rows of `TABLE`.
     mean_torque : callable
@@ -93,7 +92,7 @@ class ResidualOffsets:
 
     def __init__(
         self,
-        node: Node,
+        serve: Callable[..., None],
         parameters: Parameters,
         mean_torque: Callable[[str], Array],
         changed: Callable[[], None],
@@ -108,8 +107,8 @@ class ResidualOffsets:
         self._background: Latest[OffsetUpdate] = Latest('residuals')
         self._fault = ''
         self._is_loading = self._is_unreadable = False
-        node.create_service(Trigger, '~/record_residual', self._answer(self._record))
-        node.create_service(Trigger, '~/fit_residual_map', self._answer(self._fit))
+        serve('Trigger', '~/record_residual', lambda *_: self._record())
+        serve('Trigger', '~/fit_residual_map', lambda *_: self._fit())
 
     def bind(self, model: RunningModel, mapper: JointStateMapper) -> None:
         """Adopt a new model; for another robot the file is read again."""
@@ -191,22 +190,9 @@ class ResidualOffsets:
 
     # --- services ---------------------------------------------------------------------------------
 
-    def _answer(self, task: Callable[[], str]) -> Callable[..., Trigger.Response]:
-        """Return a std_srvs/Trigger callback with the text of a task, or the reason to refuse."""
-
-        def respond(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-            try:
-                with STATE_LOCK:
-                    self.adopt()
-                    response.message, response.success = task(), True
-            except ScrewDynamicsError as error:
-                response.message, response.success = str(error), False
-            return response
-
-        return respond
-
     def _record(self) -> str:
         """Record the mean residual at the current pose; refused as by `Tare`."""
+        self.adopt()
         residual = self._mean_torque('~/record_residual')
         assert self._mapper is not None
         self._wait_for_background('~/record_residual')
@@ -238,6 +224,7 @@ class ResidualOffsets:
 
     def _fit(self) -> str:
         """Fit the map in the background, write the file, and activate it."""
+        self.adopt()
         if self._mapper is None:
             raise ScrewDynamicsError('no robot description so far; see /diagnostics')
         if self._background.is_busy:

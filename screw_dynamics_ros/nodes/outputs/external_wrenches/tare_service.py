@@ -12,8 +12,6 @@ import math
 from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
-from rclpy.node import Node
-from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.errors import NotAtRestError
@@ -23,7 +21,6 @@ from screw_dynamics_ros.nodes.hosting.output_group import Stage, StateStep, pyth
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters
-from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Status
 
 from .external_torque import external_torque
@@ -40,7 +37,8 @@ class Tare:
 
     Parameters
     ----------
-    node : rclpy.node.Node
+    serve : callable
+        Offers a service of the node, see `Services.serve`.
     parameters : Parameters
         With the rows of `tare.TABLE`.
     reset : callable
@@ -56,7 +54,7 @@ class Tare:
 
     def __init__(
         self,
-        node: Node,
+        serve: Callable[..., None],
         parameters: Parameters,
         reset: Callable[[], None],
         effort_terms: Callable[[], Sequence[str]],
@@ -68,11 +66,11 @@ class Tare:
         self._mapper: JointStateMapper | None = None
         self._is_tared = False
         self.residuals = ResidualOffsets(
-            node, parameters, self.mean_torque, self._on_map, effort_terms
+            serve, parameters, self.mean_torque, self._on_map, effort_terms
         )
         self._states = TareStates(parameters)
-        node.create_service(Trigger, '~/tare', STATE_LOCK.exclusive(self._on_tare))
-        node.create_service(Trigger, '~/reset', STATE_LOCK.exclusive(self._on_reset))
+        serve('Trigger', '~/tare', lambda *_: self._tare())
+        serve('Trigger', '~/reset', lambda *_: self._forget())
 
     def bind(self, model: RunningModel, mapper: JointStateMapper, offset: Array) -> None:
         """Adopt a new model, which reads `offset` (n,); a new robot starts without tare."""
@@ -156,14 +154,6 @@ class Tare:
         check_steady(torques, model)
         return mean
 
-    def _on_tare(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        try:
-            response.message = self._tare()
-            response.success = True
-        except ScrewDynamicsError as error:
-            response.success, response.message = False, str(error)
-        return response
-
     def _tare(self) -> str:
         """Set the offset to the current external torque; return it as a text.
 
@@ -182,14 +172,14 @@ class Tare:
             f'{name} {torque:.4g}' for name, torque in zip(self._model.joints, offset)
         )
 
-    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _forget(self) -> str:
+        """Remove the offset."""
         self.record.constant[:], self._is_tared = 0.0, False
         self.residuals.drop()
         self._set_offset()
         self._states.forget()
         self._reset()
-        response.success, response.message = True, 'no offset'
-        return response
+        return 'no offset'
 
 
 def check_steady(torques: Array, model: RunningModel) -> None:

@@ -107,7 +107,7 @@ class WrenchEstimator:
         self._location = ContactLocation(node, host, self._publishers, self._observer)
         self._support = SupportContacts(self._parameters, host.states.clock)
         self._tare = Tare(
-            node,
+            partial(host.services.serve, owner=node),
             self._parameters,
             self._flags.reset,
             lambda: host.parameters['effort_terms'],
