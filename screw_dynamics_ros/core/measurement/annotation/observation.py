@@ -43,7 +43,7 @@ from ..estimation.observers.quantities import (
 )
 from ..estimation.observers.steps import are_finite
 from ..formulas import contact
-from .rows import Rows, read_row, store_valid_row
+from .rows import SampleRows, read_row, store_valid_row
 from .settings import AnnotationSettings
 
 COVARIANCE = 'external_torque_covariance'
@@ -64,9 +64,9 @@ class ObservedMotion(Record):
     observer : ObserverState
     kernel, addresses : Opaque
         void kernel(int64 *addresses).
-    velocity, effort : Rows
+    velocity, effort : SampleRows
         Inputs without which there are no torques.
-    inputs, results : tuples of Rows
+    inputs, results : tuples of SampleRows
     """
 
     t: Ints
@@ -75,10 +75,10 @@ class ObservedMotion(Record):
     observer: ObserverState
     kernel: Opaque
     addresses: Opaque
-    velocity: Rows
-    effort: Rows
-    inputs: tuple[Rows, ...]
-    results: tuple[Rows, ...]
+    velocity: SampleRows
+    effort: SampleRows
+    inputs: tuple[SampleRows, ...]
+    results: tuple[SampleRows, ...]
 
 
 @typed
@@ -128,19 +128,16 @@ class TorqueProgram:
         self._robot, self._settings, self._load = robot, settings, load
         self._joints = velocity_names(robot)
         observed = self._observed = self._observation()
-        self._named, self._pivots = dict[str, Formula](), dict[str, Formula]()
+        self._named = dict[str, tuple[Formula, ...]]()  # with pivots
         if 'external_torque' in outputs:
-            self._named['external_torque'] = observed.torque
+            self._named['external_torque'] = (observed.torque,)
             if observed.covariance is not None:
-                self._named[COVARIANCE] = observed.covariance
+                self._named[COVARIANCE] = (observed.covariance,)
         for link in frames if 'wrench' in outputs else ():
-            name = f'wrench/{link}'
-            self._named[name], self._pivots[name] = contact(
-                ('jacobian', link, 'body'), observed.torque
-            )
-        memory = (each for each in (observed.state, observed.model) if each is not None)
+            self._named[f'wrench/{link}'] = contact(('jacobian', link, 'body'), observed.torque)
+        used = *self._named.values(), (observed.state, observed.model)
         self._outputs = tuple(
-            dict.fromkeys([*self._named.values(), *self._pivots.values(), *memory])
+            dict.fromkeys(each for formulas in used for each in formulas if each is not None)
         )
         inputs = self._inputs(self._plan())
         self._kernel = robot.fuse(
@@ -190,11 +187,10 @@ class TorqueProgram:
         motion.observer = ObserverState()
         plan.bind(motion.observer, results)
         plan.set_values(motion.observer, vars(self._settings), self._joints)
-        motion.inputs = tuple(Rows(inputs[name]) for name in ('q', 'v', 'measured'))
+        motion.inputs = tuple(SampleRows(inputs[name]) for name in ('q', 'v', 'measured'))
         motion.velocity, motion.effort = motion.inputs[1:]
         motion.results = tuple(
-            Rows(results[output], results[self._pivots[name]] if name in self._pivots else None)
-            for name, output in self._named.items()
+            SampleRows(*(results[each] for each in formulas)) for formulas in self._named.values()
         )
         run = observe if kernel.table_call is None else calls(observe)[0]
         return partial(self._run, motion, run)

@@ -13,7 +13,7 @@ from screw_dynamics_ros.core.types import Array
 from ..estimation.observers.steps import are_finite, are_positive
 
 
-class Rows(Record):
+class SampleRows(Record):
     """A vector (n,) of each of N samples.
 
     Attributes
@@ -35,21 +35,21 @@ class Rows(Record):
 
 
 @typed
-def read_row(each: Rows, k: int) -> None:
+def read_row(each: SampleRows, k: int) -> None:
     """Set the numbers of a sample."""
     n = len(each.numbers)
     copy_bytes(each.numbers, each.rows[k * n :], 8 * n)
 
 
 @typed
-def store_row(each: Rows, k: int) -> None:
+def store_row(each: SampleRows, k: int) -> None:
     """Store the numbers of a sample."""
     n = len(each.numbers)
     copy_bytes(each.rows[k * n :], each.numbers, 8 * n)
 
 
 @typed
-def store_valid_row(each: Rows, k: int) -> None:
+def store_valid_row(each: SampleRows, k: int) -> None:
     """Store the numbers of a sample if they are valid and finite."""
     if each.pivots is not None and not are_positive(each.pivots, len(each.pivots)):
         return

@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.types import Array
 
 from ..estimation.link_measures import LinkMeasures, measure_link
-from .rows import Rows, read_row, store_row
+from .rows import SampleRows, read_row, store_row
 
 SAMPLES = 3  # random configurations; at least one is not singular
 
@@ -49,14 +49,14 @@ class MeasuredMotion(Record):
     last: int
     due: int
     period: int
-    jacobian: Rows
-    measures: Rows
+    jacobian: SampleRows
+    measures: SampleRows
     link: LinkMeasures
 
     def __init__(self, joints: int, freedoms: int, length: float, rate: float) -> None:
         self.period = round(1e9 / rate) if math.isfinite(rate) else 0
         self.last = self.due = -(2**62)
-        self.jacobian, self.measures = Rows(np.zeros(6 * joints)), Rows(np.zeros(4))
+        self.jacobian, self.measures = SampleRows(np.zeros(6 * joints)), SampleRows(np.zeros(4))
         numbers = self.measures.numbers
         self.link = LinkMeasures(joints, freedoms, self.jacobian.numbers, None, numbers)
         self.link.set_length(length)
