@@ -17,6 +17,7 @@ measured by the kinetic energy.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,25 +79,14 @@ def dexterity(
     >>> dexterity(J, freedoms(J[None]), length=1.2)
     Dexterity(smallest=1.0, condition=1.3, rank=2, manipulability=1.3)
     """
-    smallest, condition, regular, product = dexterities(J[None], freedoms, length, joint_metric)[0]
-    return Dexterity(float(smallest), float(condition), int(regular), float(product))
-
-
-def dexterities(
-    jacobians: Array, freedoms: int, length: float, joint_metric: Array | None = None
-) -> Array:
-    """Return `MEASURES` for Jacobians (N, 6, n), (N, 4); parameters as in `dexterity`."""
-    result = np.zeros((len(jacobians), 4))
-    result[:, 1] = np.inf
-    if not (freedoms and len(jacobians)):
-        return result
-    A = in_joint_metric(jacobians * np.array([[length]] * 3 + [[1.0]] * 3), joint_metric)
-    s = np.linalg.svd(A, compute_uv=False)[:, :freedoms]
-    regular = np.sum(s > TOLERANCE * s[:, :1], axis=1)
+    A = in_joint_metric(J * np.array([[length]] * 3 + [[1.0]] * 3), joint_metric)
+    s = np.linalg.svd(A, compute_uv=False)[:freedoms]
+    if not freedoms:
+        return Dexterity(0.0, math.inf, 0, 0.0)
+    regular = int(np.sum(s > TOLERANCE * s[0]))
     with np.errstate(over='ignore'):
-        result[:, 0], result[:, 2], result[:, 3] = s[:, -1], regular, np.prod(s, axis=1)
-        np.divide(s[:, 0], s[:, -1], out=result[:, 1], where=regular == freedoms)
-    return result
+        condition = float(s[0] / s[-1]) if regular == freedoms else math.inf
+        return Dexterity(float(s[-1]), condition, regular, float(np.prod(s)))
 
 
 def freedoms(jacobians: Array) -> int:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.library import calls
 from screw_dynamics_ros.core.types import Array
-
-from .first_order import first_order
 
 BLOCK_SIZE = 16384  # samples
 
@@ -81,9 +81,23 @@ def smoothed(
     begins = np.diff(run, prepend=-1) != 0
     h = np.diff(t[index], prepend=t[index[0]])
     decay = np.exp(np.where(begins, 0, h) * (-1e-9 / time_constant))
-    forward = first_order(decay, values[index], begins)
-    ends, later = np.roll(begins, -1)[::-1], np.roll(decay, -1)[::-1]
-    ends[0] = True
-    result = values.copy()
-    result[index] = first_order(later, forward[::-1], ends)[::-1]
+    decay[begins] = 0.0
+    ends, found, result = np.roll(decay, -1), values[index], values.copy()
+    (filtered,) = calls(filter_rows)
+    for factors in decay, np.ascontiguousarray(ends[::-1]):
+        filtered(factors, found.ravel(), *found.shape)
+        found = np.ascontiguousarray(found[::-1])
+    result[index] = found
     return result
+
+
+@typed
+def filter_rows(decay: Floats, rows: Floats, count: int, n: int) -> None:
+    """Replace inputs u (count n,) of a first-order filter by its outputs y.
+
+    y_k = d_k y_{k-1} + (1 - d_k) u_k; the decay d (count,) is 0 where it starts.
+    """
+    for k in range(n, count * n):
+        d = decay[k // n]
+        if d > 0.0:
+            rows[k] = d * rows[k - n] + (1.0 - d) * rows[k]

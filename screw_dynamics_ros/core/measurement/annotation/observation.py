@@ -1,271 +1,222 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""External torques along a recorded motion, by the observers of `core.measurement.estimation`.
+"""External torques and wrenches along a recorded motion, by the steps of `wrench_estimator`.
 
-The steps are those of the node `wrench_estimator`. They are exact for any step length. The observer
-restarts after pauses, if stamps do not advance, and after missing velocities or efforts; nothing is
-reported before it has settled. A `FirstOrderObserver` is a linear filter, computed for all steps at
-once; other observers are computed step by step.
+The observer restarts after pauses, if stamps do not advance, and after missing velocities or
+efforts; nothing is reported before it has settled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.compile.kernels import KernelSpecification, compiled_into, make_kernel
+from screw_dynamics_ros.core.compile.typed.external import Signature
+from screw_dynamics_ros.core.compile.typed.functions import Bytes, Ints, typed
+from screw_dynamics_ros.core.compile.typed.library import PythonCode, calls
+from screw_dynamics_ros.core.compile.typed.records import AddressTable, Opaque, Record
+from screw_dynamics_ros.core.robot.actuated_robot import REST
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.state_clock import StateClock, advance_clock
+from screw_dynamics_ros.core.tree.joint_limits import velocity_names
 from screw_dynamics_ros.core.types import Array
 
-from ..estimation.delay_line import StackDelay
-from ..estimation.observers import table
-from ..estimation.observers.observer import FirstOrderObserver, Observer, Sample
+from ..estimation.effort_terms import TERMS
+from ..estimation.observers import observer_state as steps
+from ..estimation.observers.observer_state import ObserverPlan, ObserverState
 from ..estimation.observers.parameters import values_of_joints
-from ..estimation.observers.quantities import SIGNS, late_names
-from .first_order import first_order
+from ..estimation.observers.quantities import (
+    Efforts,
+    Observation,
+    effort_terms,
+    friction_of,
+    observation,
+    of_late_efforts,
+    quantities,
+    static_torque,
+)
+from ..estimation.observers.steps import are_finite
+from ..formulas import contact
+from .rows import SampleRows, read_row, store_valid_row
 from .settings import AnnotationSettings
 
+COVARIANCE = 'external_torque_covariance'
 
-class StackObserver:
-    """Runs an observer over blocks of samples.
+call = Signature(('address',), 'void')
+
+
+class ObservedMotion(Record):
+    """A block of samples, and what computes its external torques.
+
+    Attributes
+    ----------
+    t : (N,) array
+        Stamps [ns].
+    starts : (N,) array
+        1 for samples after a pause, 0 for others.
+    clock : StateClock
+    observer : ObserverState
+    kernel, addresses : Opaque
+        void kernel(int64 *addresses).
+    velocity, effort : SampleRows
+        Inputs without which there are no torques.
+    inputs, results : tuples of SampleRows
+    """
+
+    t: Ints
+    starts: Bytes
+    clock: StateClock
+    observer: ObserverState
+    kernel: Opaque
+    addresses: Opaque
+    velocity: SampleRows
+    effort: SampleRows
+    inputs: tuple[SampleRows, ...]
+    results: tuple[SampleRows, ...]
+
+
+@typed
+def observe(motion: ObservedMotion) -> None:
+    """Compute the results of all samples; there are none before the observer has settled."""
+    o = motion.observer
+    clock = motion.clock
+    for k in range(len(motion.t)):
+        for i in range(len(motion.inputs)):
+            read_row(motion.inputs[i], k)
+        advance_clock(clock, motion.t[k], motion.starts[k] != 0)
+        has_velocity = are_finite(motion.velocity.numbers, len(motion.velocity.numbers))
+        is_complete = has_velocity and are_finite(motion.effort.numbers, len(motion.effort.numbers))
+        steps.advance_delay(o, clock, has_velocity)
+        steps.advance_observer(o, clock.elapsed, is_complete)
+        call(motion.kernel, motion.addresses)
+        steps.keep_delay(o, has_velocity)
+        steps.keep_state(o)
+        if is_complete and o.is_settled:
+            for i in range(len(motion.results)):
+                store_valid_row(motion.results[i], k)
+
+
+class TorqueProgram:
+    """The program for external torques, and for wrenches of links, from one sample.
 
     Parameters
     ----------
-    joints : sequence of n str
-        Those of the torques.
+    robot : Robot
+    outputs : collection of str
+        'external_torque', 'wrench', or both.
+    frames : sequence of str
+        The links.
     settings : AnnotationSettings
-    backend : str
-        Backend of observers that are computed step by step.
+    load : (10 n_bodies,) array
+        `Robot.payload_parameters`.
     """
 
-    def __init__(self, joints: Sequence[str], settings: AnnotationSettings, backend: str) -> None:
-        n = len(joints)
-        self._n, self._settings = n, settings
-        deviations = values_of_joints(vars(settings), 'observer_model_deviation', joints)
-        self._of_model = np.diag(np.nan_to_num(deviations) ** 2)
-        self._observer = table.OBSERVERS[settings.observer]
-        self._delay = StackDelay(round(1e9 * settings.effort_delay))
-        self._last: tuple[int, Array, Array] | None = None  # stamp and rows of the last sample
-        self._began = 0  # stamp of the start
-        self._r: Array | None = None
-        self._gap = True  # the next sample starts a run
-        self._stepped: SteppedObserver | None = None
-        if self._observer.state_size(n) and not isinstance(self._observer, FirstOrderObserver):
-            self._stepped = SteppedObserver(joints, settings, backend)
-
-    def torques(
+    def __init__(
         self,
-        t: NDArray[np.int64],
-        starts: NDArray[np.bool_],
-        complete: NDArray[np.bool_],
-        model: Mapping[str, Array],
-        efforts: Array,
-    ) -> tuple[Array, Array | None]:
-        """Return the external torques (N, n) and, if the observer estimates it, their covariance.
+        robot: Robot,
+        outputs: Collection[str],
+        frames: Sequence[str],
+        settings: AnnotationSettings,
+        load: Array,
+    ) -> None:
+        self._robot, self._settings, self._load = robot, settings, load
+        self._joints = velocity_names(robot)
+        observed = self._observed = self._observation()
+        self._named = dict[str, tuple[Formula, ...]]()  # with pivots
+        if 'external_torque' in outputs:
+            self._named['external_torque'] = (observed.torque,)
+            if observed.covariance is not None:
+                self._named[COVARIANCE] = (observed.covariance,)
+        for link in frames if 'wrench' in outputs else ():
+            self._named[f'wrench/{link}'] = contact(('jacobian', link, 'body'), observed.torque)
+        used = *self._named.values(), (observed.state, observed.model)
+        self._outputs = tuple(
+            dict.fromkeys(each for formulas in used for each in formulas if each is not None)
+        )
+        inputs = self._inputs(self._plan())
+        self._kernel = robot.fuse(
+            *self._outputs, parameters={name: len(array) for name, array in inputs.items()}
+        )
 
-        Parameters
-        ----------
-        t : (N,) array of int
-            Stamps [ns].
-        starts : (N,) array of bool
-            Samples after a pause.
-        complete : (N,) array of bool
-            Samples with velocities and efforts.
-        model : mapping
-            What the observer reads, without efforts, arrays with N rows by name.
-        efforts : (N, n) array
-            Measured efforts.
+    def _observation(self) -> Observation:
+        """Return the formulas of the observer."""
+        robot, name = self._robot, self._settings.observer
+        efforts = Efforts('effort_shares', 'measured', 'offset', tuple(range(robot.nv)))
+        friction = friction_of(robot, efforts)
+        terms = effort_terms(robot.substitute('payload_torques', a=REST), friction)
+        static = static_torque(efforts.none, terms)
+        given = quantities(efforts.none, 'v', static, str, friction)
+        model, late = of_late_efforts(given, efforts, name)
+        return replace(observation(name, robot.nv, late), model=model)
 
-        Both are NaN where no estimate exists: in incomplete samples, and before it has settled.
-        """
-        observer, n = self._observer, self._n
-        torques = np.full((len(t), n), np.nan)
-        names = (*observer.reads, *observer.torques_read)
-        results = self._of_late_efforts(t, starts, model, efforts)
-        rows = [results[name] for name in names]
-        known = rows[1 if len(rows) > 1 else 0]
-        index = np.flatnonzero(complete & np.isfinite(known @ np.ones(n)))
-        if not observer.state_size(n):
-            torques[index] = rows[0][index]
-            return torques, None
-        covariance = np.full((len(t), n, n), np.nan) if observer.estimates_covariance else None
-        if not len(index):
-            self._gap = True
-            return torques, covariance
-        chosen = [row[index] for row in rows]
-        if self._last is None:  # a step of length 0 restarts
-            self._last = (int(t[index[0]]), *(row[0] for row in chosen[:2]))
-        begins = self._begins(t, starts, index, self._last[0])
-        self._gap = bool(index[-1] != len(t) - 1)
-        if self._stepped is not None:
-            h = np.where(begins, 0, np.diff(t[index], prepend=self._last[0]))
-            states = self._stepped.advance(h, begins, chosen[: len(observer.reads)])
-        else:
-            states = self._first_order(t[index], begins, chosen, self._last)
-        settled = self._settled(t[index], begins)
-        valid = index[settled]
-        torques[valid] = observer.torques(n, states, dict(zip(names, chosen)))[settled]
-        if covariance is not None:
-            found = observer.covariance(n, states[settled]).reshape(-1, n, n)
-            covariance[valid] = found + self._of_model
-        self._last = (int(t[index[-1]]), *(row[-1] for row in chosen[:2]))
-        return torques, covariance
+    def _plan(self) -> ObserverPlan:
+        return ObserverPlan.of(self._observed, self._robot.nv)
 
-    def _of_late_efforts(
-        self,
-        t: NDArray[np.int64],
-        starts: NDArray[np.bool_],
-        model: Mapping[str, Array],
-        efforts: Array,
-    ) -> dict[str, Array]:
-        """Return what the observer reads, of the model at the time of the efforts."""
-        names = late_names(self._settings.observer)
-        late = self._delay.take(t, starts, np.concatenate([model[name] for name in names], axis=1))
-        parts = zip(names, np.split(late, len(names), axis=1))
+    def _inputs(self, plan: ObserverPlan) -> dict[str, Array]:
+        """Return arrays for the inputs of the program, except the state of the robot."""
+        given, n = self._settings, self._robot.nv
+        options = given.damping, given.characteristic_length, given.singularity_threshold
         return {
-            **model,
-            **{name: part + SIGNS[name] * efforts if SIGNS[name] else part for name, part in parts},
+            'measured': np.zeros(n),
+            'offset': np.zeros(n),
+            'payload': self._load,
+            'effort_shares': np.array([float(term in given.effort_terms) for term in TERMS]),
+            'contact': np.array(options),
+            **plan.parameters,
         }
 
-    def _begins(
-        self, t: NDArray[np.int64], starts: NDArray[np.bool_], index: NDArray[np.intp], last: int
-    ) -> NDArray[np.bool_]:
-        """Return which of the samples `index` restart the observer; `last` is the stamp before."""
-        h = np.diff(t[index], prepend=last) * 1e-9
-        begins = starts[index] | ~((h > 0.0) & (h <= self._settings.longest_step))
-        begins[1:] |= np.diff(index) != 1
-        begins[0] |= self._gap or index[0] != 0
-        return np.asarray(begins)
+    def start(self) -> Callable[..., dict[str, Array]]:
+        """Return `_run` from the beginning of a motion, for consecutive blocks of samples."""
+        motion, robot, kernel, plan = ObservedMotion(), self._robot, self._kernel, self._plan()
+        inputs = {
+            'q': np.zeros(robot.nq),
+            'v': np.zeros(robot.nv),
+            'gravity': robot.gravity,
+            **self._inputs(plan),
+        }
+        results = dict(zip(self._outputs, map(np.zeros, kernel.shapes)))
+        arrays = [*(inputs[name] for name in kernel.inputs), *results.values()]
+        motion.kernel = kernel.table_call or PythonCode(lambda _: kernel.run(*arrays))
+        motion.addresses, motion.clock = AddressTable(arrays), StateClock()
+        motion.observer = ObserverState()
+        plan.bind(motion.observer, results)
+        plan.set_values(motion.observer, vars(self._settings), self._joints)
+        motion.inputs = tuple(SampleRows(inputs[name]) for name in ('q', 'v', 'measured'))
+        motion.velocity, motion.effort = motion.inputs[1:]
+        motion.results = tuple(
+            SampleRows(*(results[each] for each in formulas)) for formulas in self._named.values()
+        )
+        run = observe if kernel.table_call is None else calls(observe)[0]
+        return partial(self._run, motion, run)
 
-    def _settled(self, t: NDArray[np.int64], begins: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return which samples are after the settling time of their run."""
-        begin = np.maximum.accumulate(np.where(begins, np.arange(len(t)), -1))
-        began = np.where(begin < 0, self._began, t[np.maximum(begin, 0)])
-        self._began = int(began[-1])
-        settling = self._observer.settling_time(self._settings.observer_time_constant)
-        return np.asarray(t - began >= settling)
-
-    def _first_order(
+    def _run(
         self,
+        motion: ObservedMotion,
+        run: Callable[[ObservedMotion], None],
         t: NDArray[np.int64],
-        begins: NDArray[np.bool_],
-        rows: list[Array],
-        before: tuple[int, Array, Array],
-    ) -> Array:
-        """Return the states of a first-order observer, computed by filters only.
-
-        `before` are stamp and rows of the last sample.
-        """
-        observer, size = self._observer, self._observer.state_size(self._n)
-        assert isinstance(observer, FirstOrderObserver)
-        h = np.where(begins, 1, np.diff(t, prepend=before[0])) * 1e-9
-        first, second = (
-            np.concatenate([old[None], now[:-1]]) for old, now in zip(before[1:], rows)
-        )
-        inputs = self._added(observer, (first, second), rows, 1.0 / h)
-        inputs[begins] = 0.0
-        decay = np.exp(-h / self._settings.observer_time_constant)
-        y = first_order(decay, inputs, begins, self._r)
-        self._r = y[-1]
-        states = np.empty((len(t), size))
-        states[:, -y.shape[1] :] = y
-        return states
-
-    def _added(
-        self,
-        observer: FirstOrderObserver,
-        before: tuple[Array, Array],
-        rows: list[Array],
-        rate: Array,
-    ) -> Array:
-        """Return the input of the observer's filters: its state after a step without memory."""
-        shape = rows[0].shape
-        rates = np.repeat(rate, shape[1])
-        nothing = np.zeros_like(rates)
-        last = [array.ravel() for array in before]
-        given = dict(zip(observer.reads, (row.ravel() for row in rows)))
-        state = observer.advance(
-            np.concatenate([*last, *[nothing] * observer.filters]),
-            Sample(given, (), nothing, rates, nothing, nothing),
-        )
-        return np.concatenate(state.reshape(-1, *shape)[2:], axis=1)
-
-
-class SteppedObserver:
-    """Advances an observer step by step, with a compiled program.
-
-    Parameters are those of `StackObserver`.
-    """
-
-    def __init__(self, joints: Sequence[str], settings: AnnotationSettings, backend: str) -> None:
-        n, name = len(joints), settings.observer
-        self._n = n
-        observer = self._observer = table.OBSERVERS[name]
-        self._state = np.zeros(observer.state_size(n))
-        self._time_constant = settings.observer_time_constant
-        self._values = np.concatenate(
-            [values_of_joints(vars(settings), each, joints) for each in observer.parameters]
-            or [np.zeros(n)]
-        )
-        sizes = {name: n * n if name == 'moved_mass' else n for name in observer.reads}
-        self._step = compiled_into(
-            make_kernel(
-                KernelSpecification(
-                    f'step of the observer {name}',
-                    (
-                        ('state', len(self._state)),
-                        *sizes.items(),
-                        ('parameters', len(self._values)),
-                        ('step', n + 3),
-                    ),
-                    partial(advanced, observer),
-                    f'observer {name} of {n} torques',
-                ),
-                backend,
-            )
-        )
-
-    def advance(self, h: NDArray[np.int64], begins: NDArray[np.bool_], rows: list[Array]) -> Array:
-        """Return the states after N samples, (N, size).
-
-        Parameters
-        ----------
-        h : (N,) array of int
-            Lengths of the steps [ns], 0 where it restarts.
-        begins : (N,) array of bool
-            Samples where it restarts.
-        rows : list of arrays
-            Its inputs, N rows each.
-        """
-        steps, count = self._steps(h, begins), len(h)
-        states, start = np.empty((count + 1, len(self._state))), np.zeros_like(self._state)
-        states[0] = self._state
-        flat = [np.ascontiguousarray(row.reshape(count, -1)) for row in rows]
-        for k in range(count):
-            before = start if begins[k] else states[k]
-            self._step(before, *(row[k] for row in flat), self._values, steps[k], states[k + 1])
-        self._state = states[-1].copy()
-        return states[1:]
-
-    def _steps(self, h: NDArray[np.int64], begins: NDArray[np.bool_]) -> Array:
-        """Return the rows of `ObserverSteps.numbers`, (N, n + 3)."""
-        n, seconds = self._n, h * 1e-9
-        steps = np.empty((len(h), n + 3))
-        steps[:, :n] = np.exp(-seconds / self._time_constant)[:, None]
-        steps[:, n] = np.divide(1.0, seconds, out=np.zeros(len(h)), where=~begins)
-        steps[:, n + 1], steps[:, n + 2] = seconds, begins
-        return steps
-
-
-def advanced(observer: Observer, state: Array, *arrays: Array) -> tuple[Array]:
-    """Return the next state; matrices are passed as vectors."""
-    n = len(arrays[-1]) - 3
-    shaped = [
-        array.reshape(n, n) if name == 'moved_mass' else array
-        for name, array in zip(observer.reads, arrays)
-    ]
-    sample = Sample.of(observer, [*shaped, *arrays[len(shaped) :]])
-    return (observer.advance(state, sample),)
+        starts: NDArray[np.bool_],
+        *inputs: Array,
+    ) -> dict[str, Array]:
+        """Return the results of a block; `inputs` are positions, velocities and efforts."""
+        motion.t, motion.starts = t, starts.view(np.uint8)
+        for each, rows in zip(motion.inputs, inputs):
+            each.rows = rows
+        results = {
+            name: np.full((len(t), len(each.numbers)), np.nan)
+            for name, each in zip(self._named, motion.results)
+        }
+        for each, rows in zip(motion.results, results.values()):
+            each.rows = rows
+        run(motion)
+        if COVARIANCE in results:
+            n, values = self._robot.nv, vars(self._settings)
+            of_model = values_of_joints(values, 'observer_model_deviation', self._joints) ** 2
+            found = results[COVARIANCE].reshape(-1, n, n)
+            results[COVARIANCE] = found + np.diag(np.nan_to_num(of_model))
+        return results

@@ -1,15 +1,24 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sampling of singularity measures, and the number of degrees of freedom of a link."""
+"""Singularity measures along a recorded motion."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.arms.inverse.manipulability import freedoms
+from screw_dynamics_ros.core.compile.typed.functions import Ints, typed
+from screw_dynamics_ros.core.compile.typed.library import calls
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.types import Array
+
+from ..estimation.link_measures import LinkMeasures, measure_link
+from .rows import SampleRows, read_row, store_row
 
 SAMPLES = 3  # random configurations; at least one is not singular
 
@@ -21,41 +30,53 @@ def freedoms_of(robot: Robot, link: str) -> int:
     return freedoms(np.array([robot.jacobian(q, link, 'body') for q in configurations]))
 
 
-class Sampler:
-    """Selects samples in time, block by block.
+class MeasuredMotion(Record):
+    """The measures of a link, computed for samples at least 1 / rate after each other.
+
+    Sampling restarts if stamps run back.
 
     Parameters
     ----------
+    joints, freedoms : int
+        See `LinkMeasures`.
+    length : float
+        Characteristic length [m].
     rate : float
-        Largest number of samples per second [Hz]; infinite to select all.
+        [Hz]; infinite for all samples.
     """
 
-    def __init__(self, rate: float) -> None:
-        self._period = round(1e9 / rate) if np.isfinite(rate) else 0
-        self._next: int | None = None
+    t: Ints
+    last: int
+    due: int
+    period: int
+    jacobian: SampleRows
+    measures: SampleRows
+    link: LinkMeasures
 
-    def chosen(self, t: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Return the indices of stamps (N,) [ns] at least 1 / rate after the previously chosen one.
+    def __init__(self, joints: int, freedoms: int, length: float, rate: float) -> None:
+        self.period = round(1e9 / rate) if math.isfinite(rate) else 0
+        self.last = self.due = -(2**62)
+        self.jacobian, self.measures = SampleRows(np.zeros(6 * joints)), SampleRows(np.zeros(4))
+        numbers = self.measures.numbers
+        self.link = LinkMeasures(joints, freedoms, self.jacobian.numbers, None, numbers)
+        self.link.set_length(length)
 
-        Sampling restarts if stamps run back.
+    def block(self, t: NDArray[np.int64], jacobians: Array) -> Array:
+        """Return the measures (N, 4) of consecutive samples, NaN where there are none."""
+        result = np.full((len(t), 4), np.nan)
+        self.t, self.jacobian.rows, self.measures.rows = t, jacobians, result
+        calls(measure)[0](self)
+        return result
 
-        Examples
-        --------
-        >>> Sampler(rate=100.0).chosen(np.array([0, 4, 11, 13, 20, 25, 2]) * 1_000_000)
-        array([0, 2, 5, 6])
-        """
-        if not self._period:
-            return np.arange(len(t))
-        back = np.flatnonzero(np.diff(t) < 0) + 1
-        places: list[int] = []
-        for first, end in zip([0, *back], [*back, len(t)]):
-            if first:
-                self._next = None
-            run, k = t[first:end], 0
-            if self._next is not None:
-                k = 0 if run[0] < self._next - self._period else int(run.searchsorted(self._next))
-            while k < len(run):
-                places.append(first + k)
-                self._next = int(run[k]) + self._period
-                k = int(run.searchsorted(self._next))
-        return np.array(places, dtype=np.intp)
+
+@typed
+def measure(motion: MeasuredMotion) -> None:
+    """Compute the measures of the samples that are due."""
+    for k in range(len(motion.t)):
+        stamp = motion.t[k]
+        if stamp < motion.last or stamp >= motion.due:
+            motion.due = stamp + motion.period
+            read_row(motion.jacobian, k)
+            if measure_link(motion.link):
+                store_row(motion.measures, k)
+        motion.last = stamp

@@ -28,7 +28,6 @@ True [0.15]
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
@@ -163,55 +162,3 @@ def keep_row(line: DelayLine, now: Floats) -> None:
     for k in range(m):
         line.rows[place * m + k] = now[k]
     line.count += 1
-
-
-class StackDelay:
-    """The same for consecutive stacks of samples.
-
-    Parameters
-    ----------
-    delay : int
-        d [ns].
-    """
-
-    def __init__(self, delay: int) -> None:
-        self._delay = delay
-        self._time = np.zeros(0, dtype=np.int64)  # of kept rows, before the next stack [ns]
-        self._rows: Array | None = None
-        self._stamp = 0
-
-    def take(self, t: NDArray[np.int64], begins: NDArray[np.bool_], rows: Array) -> Array:
-        """Return x(t - d), (N, m), NaN before the first stored sample.
-
-        Parameters
-        ----------
-        t : (N,) array of int
-            Stamps [ns].
-        begins : (N,) array of bool
-            Samples after a pause.
-        rows : (N, m) array
-            x; rows that are not finite cause a restart.
-        """
-        if not self._delay or not len(t):
-            return rows
-        count, lost = len(self._time), ~np.isfinite(rows @ np.ones(rows.shape[1]))
-        begins, rows = begins | lost, np.where(lost[:, None], np.nan, rows)
-        if self._rows is None:
-            begins[0], self._stamp = True, int(t[0])
-        steps = np.where(begins, 0, np.diff(t, prepend=self._stamp))
-        time = np.concatenate([self._time, np.cumsum(steps)])  # without pauses
-        every = rows if self._rows is None else np.concatenate([self._rows, rows])
-        begin = np.where(np.concatenate([np.zeros(count, bool), begins]), np.arange(len(time)), 0)
-        first = np.maximum.accumulate(begin)[count:]
-        target = time[count:] - self._delay
-        k = np.searchsorted(time, target, side='right') - 1
-        is_ready = k >= first
-        k = np.maximum(k, 0)
-        after = np.minimum(k + 1, len(time) - 1)
-        share = (target - time[k]) / np.maximum(time[after] - time[k], 1)
-        result = (1.0 - share)[:, None] * every[k] + share[:, None] * every[after]
-        result[~is_ready] = np.nan
-        kept = max(int(np.searchsorted(time, time[-1] - self._delay, side='right')) - 1, first[-1])
-        self._time, self._rows = time[kept:] - time[-1], every[kept:]
-        self._stamp = int(t[-1])
-        return np.asarray(result)

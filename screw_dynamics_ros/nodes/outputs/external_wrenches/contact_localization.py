@@ -22,6 +22,7 @@ from screw_dynamics_ros.core.measurement.estimation.contact_localization import 
     LocatedContact,
 )
 from screw_dynamics_ros.core.measurement.estimation.link_segments import link_segments
+from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import ObserverPlan
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
@@ -37,7 +38,7 @@ from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 from .torque_covariance import TorqueCovariance
-from .torque_observer import ObserverPlan, TorqueObserver
+from .torque_observer import TorqueObserver
 
 TABLE = (
     Specification(

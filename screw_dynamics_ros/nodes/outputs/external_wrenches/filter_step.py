@@ -9,12 +9,14 @@ from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps, advance_low_pass
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import are_finite
+from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import ObserverState
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
+    are_finite,
+    are_positive,
+)
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VELOCITY
-
-from .observer_step import ObserverState
 
 
 class ActiveFilter(Record):
@@ -57,10 +59,7 @@ def is_valid(each: ActiveFilter, is_settled: bool) -> bool:
     """Return whether the input of a filter is valid."""
     if not is_settled or each.pivots is None:
         return False
-    for k in range(len(each.pivots)):  # noqa: SIM110 - `all` is not compiled
-        if not each.pivots[k] > 0.0:
-            return False
-    return True
+    return are_positive(each.pivots, len(each.pivots))
 
 
 @compiled_step

@@ -12,6 +12,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.measurement.estimation.dead_band import dead_band, dead_band_of_size
 from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps, low_pass_step
+from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import ObserverState
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import Stage, StateStep
@@ -21,7 +22,6 @@ from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
 from . import filter_step as step
 from .filter_step import ActiveFilter
-from .observer_step import ObserverState
 
 TABLE = (
     Specification(

@@ -6,14 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.measurement.estimation.delay_line import DelayLine
 from screw_dynamics_ros.core.measurement.estimation.noise_propagation import StageWeights
+from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import (
+    ObserverPlan,
+    ObserverState,
+)
 from screw_dynamics_ros.core.measurement.estimation.observers.parameters import (
     DEFAULTS,
     JOINTS,
@@ -21,11 +24,6 @@ from screw_dynamics_ros.core.measurement.estimation.observers.parameters import 
     check_per_joint,
     values_of_joints,
 )
-from screw_dynamics_ros.core.measurement.estimation.observers.quantities import (
-    Observation,
-    late_names,
-)
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
 from screw_dynamics_ros.core.measurement.estimation.observers.table import (
     OBSERVERS,
     descriptions,
@@ -41,8 +39,6 @@ from screw_dynamics_ros.ros.parameters import Parameters, Specification, Value
 
 from . import observer_step as step
 from .external_torque import observation
-
-NO_STATE = np.zeros(0)
 
 
 def default_of(name: str) -> Value:
@@ -82,40 +78,6 @@ def check(values: Mapping[str, Any], robot: Robot | None) -> None:
     check_per_joint(values, scalar_joints(robot) if robot is not None else None)
 
 
-@dataclass(frozen=True, eq=False)
-class ObserverPlan:
-    """Formulas and input arrays of an observer for one robot.
-
-    Attributes
-    ----------
-    observation : Observation
-    refusal : str
-        Reason why `observation` is not the configured observer; empty if it is.
-    steps : ObserverSteps
-    line : DelayLine
-        Model torques of past states, for delayed efforts.
-    state, values : arrays
-        State of the observer, and values of its parameters, a row (n,) each.
-    """
-
-    observation: Observation
-    refusal: str
-    steps: ObserverSteps
-    line: DelayLine
-    state: Array
-    values: Array
-
-    @property
-    def parameters(self) -> dict[str, Array]:
-        """The inputs of the program that `observation` reads."""
-        return {
-            'observer': self.state,
-            'observer_step': self.steps.numbers,
-            'observer_parameters': self.values,
-            'effort_delay': self.line.numbers,
-        }
-
-
 class TorqueObserver:
     """Advances the configured observer with the joint states.
 
@@ -150,7 +112,7 @@ class TorqueObserver:
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
         self._plan: ObserverPlan | None = None
-        self.record = step.ObserverState()
+        self.record = ObserverState()
         self.settled = self.record.element('is_settled')
         self.changes = 0
 
@@ -161,26 +123,12 @@ class TorqueObserver:
             chosen, refusal = observation(robot, wanted), ''
         except ArgumentError as error:
             chosen, refusal = observation(robot, 'static'), str(error)
-        return ObserverPlan(
-            chosen,
-            refusal,
-            ObserverSteps(n),
-            DelayLine(n * len(late_names(chosen.name))),
-            np.zeros(max(1, chosen.size)),
-            np.zeros(max(1, len(chosen.observer.parameters) * n)),
-        )
+        return ObserverPlan.of(chosen, n, refusal)
 
     def bind(self, model: RunningModel, mapper: JointStateMapper, plan: ObserverPlan) -> None:
         """Adopt a new model."""
         self._model, self._mapper, self._plan = model, mapper, plan
-        state, record = plan.observation.state, self.record
-        record.steps, record.state = plan.steps, plan.state
-        record.result = model.results.get(state, NO_STATE) if state is not None else NO_STATE
-        record.line, model_torque = plan.line, plan.observation.model
-        record.model = model.results.get(model_torque) if model_torque is not None else None
-        record.is_refused = bool(plan.refusal)
-        record.requires_finite_state = plan.observation.observer.requires_finite_state
-        record.is_pending = False
+        plan.bind(self.record, model.results)
         self.update_parameters()
 
     def update_parameters(self) -> None:
@@ -188,22 +136,13 @@ class TorqueObserver:
         plan, value = self._plan, self._parameters
         if plan is None:
             return
-        plan.steps.time_constants[:] = value['observer_time_constant']
-        plan.line.delay = round(1e9 * value['effort_delay'])
-        if not plan.line.delay:
-            plan.line.restart()
-        observer, longest = plan.observation.observer, plan.steps.longest_time_constant
-        self.record.settling_time = observer.settling_time(longest)
-        values = [self._of_joints(name) for name in plan.observation.observer.parameters]
-        if values:
-            plan.values[:] = np.concatenate(values)
+        plan.set_values(self.record, value.values, self._model.joints)
         self.noise_deviations = (
             self._of_joints('observer_effort_deviation'),
             self._of_joints('observer_velocity_deviation'),
         )
         self.model_variances = self._of_joints('observer_model_deviation') ** 2
         self.known_model_variances = np.nan_to_num(self.model_variances)
-        step.settle(self.record)
         self.changes += 1
 
     def _of_joints(self, name: str) -> Array:

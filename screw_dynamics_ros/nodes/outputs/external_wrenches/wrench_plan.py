@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import ObserverPlan
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.output_group import Plan
@@ -21,7 +22,6 @@ from .contacts import Contact, contact_at
 from .external_torque import effort_terms, external_torque
 from .output_filters import BANDS, FilterPlan, filtered, torques_outside_band
 from .support_contacts import SupportPlan
-from .torque_observer import ObserverPlan
 
 
 @dataclass(frozen=True, eq=False)

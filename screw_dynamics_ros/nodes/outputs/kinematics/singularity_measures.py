@@ -16,21 +16,21 @@ from screw_dynamics_ros.core.arms.inverse.manipulability import (
     dexterity,
     freedoms,
 )
-from screw_dynamics_ros.core.measurement.estimation.wrench_observability import WrenchObservability
+from screw_dynamics_ros.core.measurement.estimation.link_measures import LinkMeasures, measure_link
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.drawing import Source
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
+from screw_dynamics_ros.ros.data_path.loop import compiled_step
+from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.process.rate_limit import RateLimit
 from screw_dynamics_ros.ros.topics.channel import Channel
-from screw_dynamics_ros.ros.topics.channel_record import CALL, Gate
-
-from . import singularity_step as step
+from screw_dynamics_ros.ros.topics.channel_record import CALL, NOT_VALID, VALID, Gate
 
 RANDOM_SAMPLES = 3  # random configurations; at least one is regular
 MAX_CONDITION = 1e12  # of the mass matrix as joint metric
@@ -68,32 +68,10 @@ TABLE = (
 )
 
 
-class LinkMeasures(step.LinkState):
-    """The measures of one link in the current state, at most at a rate.
-
-    Parameters
-    ----------
-    joints : int
-        n.
-    freedoms : int
-        The largest rank of the Jacobian.
-    jacobian : (6, n) array
-    metric : (n, n) array or None
-        The joint metric, None for the identity. Both are always the same arrays.
-    numbers : (4,) array
-        Set to `MEASURES`.
-    """
-
-    def __init__(
-        self, joints: int, freedoms: int, jacobian: Array, metric: Array | None, numbers: Array
-    ) -> None:
-        self.decomposition, self.freedoms = WrenchObservability(joints), freedoms
-        self.jacobian, self.metric, self.numbers = jacobian, metric, numbers
-        self.scaled = np.zeros((6 + joints) * joints)
-
-    def set_length(self, length: float) -> None:
-        """Set the characteristic length [m]."""
-        self.decomposition.characteristic_length = length
+@compiled_step
+def fill_measures(link: LinkMeasures, loop: LoopRecord) -> int:
+    """Write the measures of the current state, unless one of them cannot be published."""
+    return VALID if measure_link(link) else NOT_VALID
 
 
 class Singularities:
@@ -154,7 +132,7 @@ class Singularities:
             publisher,
             template,
             name=f'singularity/{token}',
-            gates=(Gate(CALL, measures, step.fill_measures),),
+            gates=(Gate(CALL, measures, fill_measures),),
             is_held=True,
             follows_states=False,
         )

@@ -21,8 +21,6 @@ from screw_dynamics_ros.core.measurement.annotation import (
 )
 from screw_dynamics_ros.core.measurement.annotation.accelerations import accelerations
 from screw_dynamics_ros.core.measurement.annotation.annotate import Annotator
-from screw_dynamics_ros.core.measurement.annotation.first_order import first_order
-from screw_dynamics_ros.core.measurement.annotation.singularities import Sampler
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.core.measurement.estimation.observers.filtered_dynamics import filtered_step
 from screw_dynamics_ros.core.measurement.estimation.observers.generalized_momentum import (
@@ -130,19 +128,6 @@ def test_smoothed_accelerations_have_no_phase_lag():
     share = 1.0 / (1.0 + (omega * constant) ** 2)
     middle = slice(1000, -1000)
     np.testing.assert_allclose(found[middle], share * np.cos(omega * s)[middle], atol=1e-3)
-
-
-@pytest.mark.parametrize('count', [1, 2, 100, 40_000])
-def test_first_order_filter_is_the_loop(count):
-    random = np.random.default_rng(count)
-    decay, inputs = random.uniform(0.0, 1.0, count), random.normal(size=(count, 3))
-    starts = random.uniform(size=count) < 0.02
-    before = random.normal(size=3)
-    found = first_order(decay, inputs, starts, before)
-    y = before
-    for k in range(count):
-        y = inputs[k] if starts[k] else decay[k] * y + (1.0 - decay[k]) * inputs[k]
-        np.testing.assert_allclose(found[k], y, atol=1e-13)
 
 
 # --- observers ----------------------------------------------------------------------------------
@@ -256,21 +241,6 @@ def test_efforts_without_gravity(robot):
     )  # fmt: skip
     whole = annotate_arrays(robot, t, q, v, tau, outputs=['external_torque'])
     np.testing.assert_allclose(short['external_torque'], whole['external_torque'], atol=1e-12)
-
-
-# --- singularity measures -----------------------------------------------------------------------
-
-
-def test_samples_do_not_depend_on_blocks():
-    random = np.random.default_rng(6)
-    t = np.cumsum(random.integers(1, 5, 500)) * 1_000_000
-    t[300:] -= 500_000_000
-    whole = Sampler(100.0).chosen(t)
-    assert (np.diff(t[whole])[t[whole][1:] > t[whole][:-1]] >= 10_000_000).all()
-    for size in (1, 7, 100):
-        sampler = Sampler(100.0)
-        parts = [k + sampler.chosen(t[k : k + size]) for k in range(0, 500, size)]
-        assert np.concatenate(parts).tolist() == whole.tolist()
 
 
 # --- what cannot be used ------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.measurement.annotation import OUTPUTS
 from screw_dynamics_ros.core.measurement.annotation.accelerations import accelerations, smoothed
 from screw_dynamics_ros.core.measurement.annotation.annotate import Annotator
 from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, check_outputs
-from screw_dynamics_ros.core.measurement.annotation.singularities import Sampler, freedoms_of
+from screw_dynamics_ros.core.measurement.annotation.singularities import freedoms_of
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.core.measurement.estimation.observers.kalman import (
     Noise,
@@ -216,17 +216,23 @@ def test_singularity_measures_at_their_rate(arm):
     assert np.isnan(every[:, 0]).tolist() == (np.arange(16) == 3).tolist()
 
 
-def test_freedoms_and_samples(arm, planar):
+def test_freedoms(arm, planar):
     assert [freedoms_of(arm, link) for link in ('link1', 'link4', LINK)] == [1, 4, 6]
     assert freedoms_of(planar, 'tip') == 2
-    sampler = Sampler(100.0)
-    t = np.array([0, 9, 10, 20, 29, 31]) * MS
-    assert sampler.chosen(t).tolist() == [0, 2, 3, 5]
-    assert sampler.chosen(np.array([40, 41, 51]) * MS).tolist() == [1, 2]
-    assert sampler.chosen(np.array([52, 53]) * MS).tolist() == []
-    assert sampler.chosen(np.array([51, 61]) * MS).tolist() == [1]
-    assert sampler.chosen(np.array([40, 45]) * MS).tolist() == [0]  # before the last one: restarts
-    assert Sampler(math.inf).chosen(t).tolist() == list(range(6))
+
+
+@pytest.mark.parametrize('size', [1, 4, 100])
+def test_samples_with_singularity_measures(planar, size):
+    """At least a period after each other; a stamp that runs back restarts, also between blocks."""
+    stamps = [0, 9, 10, 20, 29, 31, 40, 41, 51, 52, 53, 51, 61, 70, 40, 45, 50]
+    chosen = [0, 10, 20, 31, 41, 51, 51, 61, 40, 50]
+    settings = AnnotationSettings(singularity_rate=100.0)
+    annotator = Annotator(planar, ['singularity'], ['tip'], settings=settings)
+    zeros = np.zeros((len(stamps), 2))
+    motion = annotator.motion(np.array(stamps) * MS, zeros + 0.5, zeros)
+    parts = [part['singularity/tip'] for _, part in annotator.blocks(motion, size)]
+    given = np.isfinite(np.concatenate(parts)).all(axis=1)
+    assert np.array(stamps)[given].tolist() == chosen
 
 
 # --- external torques -----------------------------------------------------------------------------

@@ -11,7 +11,6 @@ import pytest
 from screw_dynamics_ros.core import AnnotationSettings, Drive, Robot, annotate_arrays
 from screw_dynamics_ros.core.measurement.estimation.delay_line import (
     DelayLine,
-    StackDelay,
     delayed,
 )
 from screw_dynamics_ros.core.state_clock import StateClock
@@ -31,8 +30,8 @@ def sequence(seed=0, count=400):
 
 
 @pytest.mark.parametrize('delay', [0, 700_000, 5 * MS, 60 * MS])
-def test_line_and_stack_interpolate_linearly(delay):
-    """Sample by sample, and in blocks of any size; nothing before the past is long enough."""
+def test_a_line_interpolates_linearly(delay):
+    """Nothing before the past is long enough."""
     t, begins, x = sequence()
     line, found, clock = DelayLine(3), [], StateClock()
     line.delay = delay
@@ -50,11 +49,6 @@ def test_line_and_stack_interpolate_linearly(delay):
             [np.interp(at, t[run] - t[0], x[run, k]) for k in range(3)], axis=1
         )
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-    for rows in ([1, 3, 155, 161], range(1, len(t))):
-        stack = StackDelay(delay)
-        parts = zip(np.split(t, rows), np.split(begins, rows), np.split(x, rows))
-        found = np.concatenate([stack.take(*part) for part in parts])
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_numbers_that_are_not_finite_interrupt_the_past():
@@ -67,15 +61,11 @@ def test_numbers_that_are_not_finite_interrupt_the_past():
         ready.append(line.is_ready)
         line.keep(np.array([np.nan if k == 4 else 1.0]))
     assert ready == [False, False, True, True, True, False, False, True, True]
-    rows = np.ones((9, 1))
-    rows[4] = np.nan
-    found = StackDelay(10 * MS).take(5 * MS * np.arange(9), np.zeros(9, bool), rows)
-    assert np.isfinite(found[:, 0]).tolist() == [k in (2, 3, 7, 8) for k in range(9)]
 
 
 @pytest.mark.parametrize('wrong', [np.nan, np.inf])
 def test_one_number_that_is_not_finite_interrupts_all_quantities(wrong):
-    """Also in the last row of a block; no component is interpolated across it."""
+    """No component is interpolated across it."""
     t, _, x = (each[:80] for each in sequence(seed=3))
     lost = np.isin(np.arange(80), [12, 40, 41, 55])
     x[lost, 1] = wrong
@@ -94,11 +84,6 @@ def test_one_number_that_is_not_finite_interrupts_all_quantities(wrong):
         found.append(delayed(line.numbers, now) if is_given else np.full(3, np.nan))
         line.keep(now)
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-    for blocks in ([80], [13, 28, 14, 25], [1] * 80):
-        stack, rows = StackDelay(delay), np.cumsum(blocks)[:-1]
-        parts = zip(np.split(t, rows), np.split(np.zeros(80, bool), rows), np.split(x, rows))
-        found = np.concatenate([stack.take(*part) for part in parts])
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_a_line_without_delay_passes_the_present():
@@ -110,9 +95,6 @@ def test_a_line_without_delay_passes_the_present():
         line.keep(np.full(2, np.nan))
         assert line.is_ready
         assert line.numbers.tolist() == [0.0, 0.0, 1.0]
-    rows = np.array([[1.0], [np.nan]])
-    assert StackDelay(0).take(np.array([0, 1]), np.zeros(2, bool), rows) is rows
-    assert StackDelay(5).take(np.zeros(0, int), np.zeros(0, bool), rows[:0]).shape == (0, 1)
 
 
 def test_a_line_restarts_after_the_longest_step_and_on_request():

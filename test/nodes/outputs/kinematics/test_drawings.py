@@ -18,8 +18,10 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.outputs import marker_topic
 from screw_dynamics_ros.nodes.outputs.external_wrenches import wrench_markers
 from screw_dynamics_ros.nodes.outputs.kinematics import kinematics_markers
-from screw_dynamics_ros.nodes.outputs.kinematics.singularity_measures import LinkMeasures
-from screw_dynamics_ros.nodes.outputs.kinematics.singularity_step import fill_measures
+from screw_dynamics_ros.nodes.outputs.kinematics.singularity_measures import (
+    LinkMeasures,
+    fill_measures,
+)
 from screw_dynamics_ros.nodes.outputs.marker_topic import MarkerMaker
 from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.messages.cdr import packed

@@ -50,10 +50,8 @@ class FilteredDynamics(FirstOrderObserver):
         return filtered_step(state, v, rest, sample.decay, sample.rate)
 
     def torques(self, n: int, state: Array, given: Mapping[str, Array]) -> Array:
-        """Return (3), (..., n)."""
-        M, a, rest = given['moved_mass'], state[..., 2 * n : 3 * n], state[..., 3 * n :]
-        inertial = M @ a if M.ndim == 2 else np.einsum('kij,kj->ki', M, a)
-        torques: Array = inertial + rest
+        """Return (3), (n,)."""
+        torques: Array = given['moved_mass'] @ state[2 * n : 3 * n] + state[3 * n :]
         return torques
 
     def noise(self, decay: float, rate: float) -> tuple[list[StageWeights], list[StageWeights]]:

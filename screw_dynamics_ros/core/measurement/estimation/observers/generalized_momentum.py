@@ -56,8 +56,8 @@ class GeneralizedMomentum(FirstOrderObserver):
         return momentum_step(state, p, known, sample.decay, sample.rate)
 
     def torques(self, n: int, state: Array, given: Mapping[str, Array]) -> Array:
-        """Return r (..., n)."""
-        return state[..., 2 * n :]
+        """Return r (n,)."""
+        return state[2 * n :]
 
     def noise(self, decay: float, rate: float) -> tuple[list[StageWeights], list[StageWeights]]:
         """Return the filtered stages: mean of two efforts, and change of momenta."""

@@ -81,12 +81,12 @@ class MomentumKalmanFilter(Observer):
         return kalman_step(state, p, known, M, noise, sample.step, sample.first)
 
     def torques(self, n: int, state: Array, given: Mapping[str, Array]) -> Array:
-        """Return d (..., n)."""
-        return state[..., 2 * n : 3 * n]
+        """Return d (n,)."""
+        return state[2 * n : 3 * n]
 
     def covariance(self, n: int, state: Array) -> Array:
-        """Return P_dd (..., n^2)."""
-        return state[..., state.shape[-1] - n * n :]
+        """Return P_dd (n^2,)."""
+        return state[len(state) - n * n :]
 
     def settling_time(self, time_constant: float) -> int:
         """Return 0: the covariance includes the uncertainty of the start."""

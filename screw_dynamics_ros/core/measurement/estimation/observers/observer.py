@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.compile.typed.functions import typed
 from screw_dynamics_ros.core.types import Array
 
 from ..noise_propagation import StageWeights
-from .steps import SETTLING_TIME_CONSTANTS, ObserverSteps
+from .steps import SETTLING_TIME_CONSTANTS
 
 #: Quantities of a sample for observers, for the n joints with measured efforts: velocities (n,),
 #: static external torques (n,), p = M v and the known part of p' (n,), M (n, n).
@@ -112,27 +112,18 @@ class Observer(ABC):
 
     @abstractmethod
     def torques(self, n: int, state: Array, given: Mapping[str, Array]) -> Array:
-        """Return the external torques (..., n) from the state after a sample, (..., size).
+        """Return the external torques (n,) from the state after a sample, (size,).
 
-        `given` has the `torques_read`, by name. All may be stacks.
+        `given` has the `torques_read`, by name.
         """
 
     def covariance(self, n: int, state: Array) -> Array:
-        """Return the covariance of the torques in row-major order, (..., n^2), from the state."""
+        """Return the covariance of the torques in row-major order, (n^2,), from the state."""
         raise NotImplementedError
 
     def settling_time(self, time_constant: float) -> int:
         """Return the time [ns] after a start from which the torques are valid."""
         return round(SETTLING_TIME_CONSTANTS * 1e9 * time_constant)
-
-    def is_settled(self, steps: ObserverSteps, is_kept: bool) -> bool:
-        """Whether the current torques are valid; `is_kept` is true if the state is finite."""
-        return is_settled(
-            steps.age,
-            self.settling_time(steps.longest_time_constant),
-            self.requires_finite_state,
-            is_kept,
-        )
 
     def noise(self, decay: float, rate: float) -> tuple[list[StageWeights], list[StageWeights]]:
         """Return the stages of a step for noise of efforts and of momenta (`noise_propagation`).
@@ -143,11 +134,7 @@ class Observer(ABC):
 
 
 class FirstOrderObserver(Observer):
-    """An observer whose state consists of the last inputs and first-order filters.
-
-    All steps of a recording are computed at once: `advance` acts elementwise, and `reads` has two
-    vectors (n,).
-    """
+    """An observer whose state consists of two vectors (n,), which it reads, and `filters`."""
 
     filters: int
     follows_time_constant = True
@@ -160,5 +147,5 @@ class FirstOrderObserver(Observer):
 
 @typed
 def is_settled(age: int, settling_time: int, requires_finite_state: bool, is_kept: bool) -> bool:
-    """Return the result of `Observer.is_settled` at an age [ns]."""
+    """Return whether torques are valid at an age [ns]; the state is kept if it is finite."""
     return age >= settling_time and (is_kept or not requires_finite_state)

@@ -92,12 +92,12 @@ class SlidingMode(Observer):
         return sliding_step(state, p, known, M, velocity, effort, torque_rate, *step)
 
     def torques(self, n: int, state: Array, given: Mapping[str, Array]) -> Array:
-        """Return sigma (..., n)."""
-        return state[..., 3 * n : 4 * n]
+        """Return sigma (n,)."""
+        return state[3 * n : 4 * n]
 
     def covariance(self, n: int, state: Array) -> Array:
-        """Return the covariance of sigma (..., n^2)."""
-        return state[..., state.shape[-1] - n * n :]
+        """Return the covariance of sigma (n^2,)."""
+        return state[len(state) - n * n :]
 
     def settling_time(self, time_constant: float) -> int:
         """Return the shortest time: the torque is valid from the second sample on."""

@@ -24,6 +24,15 @@ def are_finite(numbers: Floats, count: int) -> bool:
     return math.isfinite(total)
 
 
+@typed
+def are_positive(numbers: Floats, count: int) -> bool:
+    """Return whether the first numbers are greater than 0."""
+    for k in range(count):  # noqa: SIM110 - `all` is not compiled
+        if not numbers[k] > 0.0:
+            return False
+    return True
+
+
 class ObserverSteps(Record):
     """Lengths of steps and decay factors, from the stamps of the states.
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core.measurement.estimation.noise_propagation import stationary
-from screw_dynamics_ros.core.measurement.estimation.observers.observer import QUANTITIES
+from screw_dynamics_ros.core.measurement.estimation.observers.observer import is_settled as settled
 from screw_dynamics_ros.core.measurement.estimation.observers.quantities import SIGNS
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
 from screw_dynamics_ros.core.measurement.estimation.observers.table import (
@@ -120,25 +120,10 @@ def test_a_constant_push_is_found_after_settling(name):
     for k in range(60):
         steps.advance(clock.advance(round(k * H * 1e9)))
         is_settled = name == 'static' or k * H * 1e9 >= at
-        assert observer.is_settled(steps, True) == is_settled
-        assert observer.is_settled(steps, False) == (
-            is_settled and name not in ('kalman', 'sliding')
-        )
+        for is_kept in (True, False):
+            expected = is_settled and (is_kept or name not in ('kalman', 'sliding'))
+            finite = observer.requires_finite_state
+            assert settled(steps.age, observer.settling_time(T), finite, is_kept) == expected
         if is_settled and name != 'kalman':  # its covariance includes the start
             assert found[k] == pytest.approx(push, rel=0.01)
     assert found[-1] == pytest.approx(push, rel=0.02)
-
-
-@pytest.mark.parametrize('name', OBSERVERS)
-def test_stacks_of_states_have_the_torques_of_each(name):
-    """With a mass matrix of each sample."""
-    rng, observer, n = np.random.default_rng(0), OBSERVERS[name], 3
-    states = rng.normal(size=(5, observer.state_size(n)))
-    given = {q: rng.normal(size=(5, n, n) if q == 'moved_mass' else (5, n)) for q in QUANTITIES}
-    found = observer.torques(n, states, given)
-    for k in range(5):
-        single = observer.torques(n, states[k], {q: x[k] for q, x in given.items()})
-        np.testing.assert_allclose(found[k], single)
-        if observer.estimates_covariance:
-            expected = observer.covariance(n, states[k]).tolist()
-            assert observer.covariance(n, states)[k].tolist() == expected

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Singularity measures as typed functions, also for the compiled loop.
+"""Singularity measures of a link as typed functions.
 
 The measures are those of `core.arms.inverse.manipulability`. With the Cholesky factor L of the
 joint metric M = L L^T, the singular values of D J M^(-1/2) are those of D J L^-T.
@@ -11,35 +11,39 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.measurement.estimation.wrench_decomposition import (
-    Decomposition,
-    decompose,
-)
-from screw_dynamics_ros.ros.data_path.loop import compiled_step
-from screw_dynamics_ros.ros.data_path.records import LoopRecord
-from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID
+from screw_dynamics_ros.core.types import Array
+
+from .wrench_decomposition import Decomposition, decompose
+from .wrench_observability import WrenchObservability
 
 EPSILON = 2.0**-52
 
 
-class LinkState(Record):
-    """What the measures of a link are computed from and written to.
+class LinkMeasures(Record):
+    """The measures of one link in the current state.
+
+    Parameters
+    ----------
+    joints : int
+        n.
+    freedoms : int
+        The largest rank of the Jacobian.
+    jacobian : (6, n) array
+    metric : (n, n) array or None
+        The joint metric, None for the identity.
+    numbers : (4,) array
+        Set to `MEASURES`. All are always the same arrays.
 
     Attributes
     ----------
-    freedoms : int
-        Largest rank of the Jacobian.
     decomposition : Decomposition
-    jacobian : (6 n,) array
-    metric : (n n,) array or None
-        Joint metric, None for the identity.
     scaled : ((6 + n) n,) array
         J L^-T, then L.
-    numbers : (4,) array
-        `MEASURES`.
     """
 
     freedoms: int
@@ -49,10 +53,21 @@ class LinkState(Record):
     scaled: Floats
     numbers: Floats
 
+    def __init__(
+        self, joints: int, freedoms: int, jacobian: Array, metric: Array | None, numbers: Array
+    ) -> None:
+        self.decomposition, self.freedoms = WrenchObservability(joints), freedoms
+        self.jacobian, self.metric, self.numbers = jacobian, metric, numbers
+        self.scaled = np.zeros((6 + joints) * joints)
 
-@compiled_step
-def fill_measures(link: LinkState, loop: LoopRecord) -> int:
-    """Write the measures of the current state, unless one of them cannot be published."""
+    def set_length(self, length: float) -> None:
+        """Set the characteristic length [m]."""
+        self.decomposition.characteristic_length = length
+
+
+@typed
+def measure_link(link: LinkMeasures) -> bool:
+    """Set the measures of the current state unless one of them is not valid: return whether."""
     d = link.decomposition
     n = d.joints
     if link.metric is not None:
@@ -62,8 +77,7 @@ def fill_measures(link: LinkState, loop: LoopRecord) -> int:
         decompose(d, link.scaled)
     else:
         decompose(d, link.jacobian)
-    is_set = set_measures(d.singular_values, link.freedoms, link.numbers)
-    return VALID if is_set else NOT_VALID
+    return set_measures(d.singular_values, link.freedoms, link.numbers)
 
 
 @typed

@@ -1,0 +1,136 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A recorded motion has the numbers that nodes publish for the same joint states, to the bit."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip('rclpy')
+
+import rclpy
+from rclpy.parameter import Parameter
+from rclpy.serialization import deserialize_message
+from std_msgs.msg import String
+
+from screw_dynamics_ros.core import AnnotationSettings, Robot
+from screw_dynamics_ros.core.measurement.annotation.annotate import Annotator
+from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
+from screw_dynamics_ros.core.tree.joint_limits import velocity_names
+from support.host_bench import Bench, Outputs, serialized
+from support.robots import urdf_path
+
+ARM, TIP, MS = urdf_path('panda').read_text(), 'panda_hand_tcp', 1_000_000
+Q = np.array([0.3, -0.5, 0.2, -2.0, 0.4, 1.6, 0.7, 0.02])
+COVARIANCE = 'external_torque_covariance'
+TOPICS = {
+    'external_torque': '/external_torque',
+    COVARIANCE: f'/{COVARIANCE}',
+    f'wrench/{TIP}': f'/wrench/{TIP}',
+    f'singularity/{TIP}': f'/singularity/{TIP}',
+}
+SETTINGS = {
+    'observer_time_constant': 0.002,
+    'observer_model_deviation': [0.5],
+    'damping': 0.01,
+    'characteristic_length': 0.3,
+    'singularity_threshold': 0.05,
+}
+
+
+@pytest.fixture
+def bench(monkeypatch, ros_domain):
+    rclpy.init(domain_id=ros_domain)
+    made = Bench(monkeypatch, Outputs, 'all', backend='reference')
+    made.host.states.look_for_drivers = lambda: None
+    made.host.states.has_one_driver = True
+    made.host.source.receive(String(data=ARM))
+    made.finish()
+    yield made
+    made.close()
+    for each in made.part.nodes:
+        each.destroy_node()
+    rclpy.shutdown()
+
+
+def joint_states(n):
+    """Return steps [ns] and joint states: pauses, missing numbers, singular configurations."""
+    random = np.random.default_rng(5)
+    steps = random.integers(1 * MS, 3 * MS, 60)
+    steps[35] += 700 * MS
+    s = np.cumsum(steps)[:, None] * 1e-9
+    rate, phase = random.uniform(1.0, 4.0, (2, n))
+    q, v = Q + 0.5 * np.sin(rate * s + phase), 0.5 * rate * np.cos(rate * s + phase)
+    q[50:53] = 0.0
+    tau = random.normal(0.0, 20.0, (60, n))
+    v[20, 3], tau[27:29, 1] = np.nan, np.nan
+    return steps, q, v, tau
+
+
+def numbers(channel, data):
+    """Return the numbers of a message; of efforts and matrices, moments first."""
+    message = deserialize_message(data, channel.publisher.msg_type)
+    if hasattr(message, 'wrench'):
+        w = message.wrench
+        return [*(getattr(w.torque, k) for k in 'xyz'), *(getattr(w.force, k) for k in 'xyz')]
+    return message.effort if hasattr(message, 'effort') else message.data
+
+
+@pytest.mark.parametrize('delay', [0.0, 0.004])
+@pytest.mark.parametrize('observer', OBSERVERS)
+def test_annotated_numbers_are_those_of_nodes(bench, observer, delay):
+    robot = Robot.from_urdf(ARM, backend='reference')
+    values = {'observer': observer, 'effort_delay': delay, **SETTINGS}
+    of_links = {'frames': [TIP], 'characteristic_length': 0.3, 'singularity_rate': 1e3}
+    for node, changes in (
+        (bench.part.nodes[1], {**values, 'frames': [TIP]}),
+        (bench.node, {'velocity_policy': 'reject', **of_links}),
+    ):
+        changed = [Parameter(name, value=value) for name, value in changes.items()]
+        assert node.set_parameters_atomically(changed).successful
+        bench.finish()
+    states, names = bench.host.states, list(bench.host.mapper.measured_joints)
+    steps, q, v, tau = joint_states(len(names))
+    published = {name: {} for name in TOPICS}
+    samples, mapper = [], states.mapper
+    for step, *given in zip(steps, q, v, tau):
+        bench.clock.offset += step * 1e-9
+        bench.sent.clear()
+        k, position = len(samples), given.pop(0)
+        states.receive(serialized(names, position, bench.clock.time_ns(), *given), {})
+        if mapper.accepted == k:
+            continue
+        velocity = mapper.v if mapper.has_velocity else np.full(len(names), np.nan)
+        effort = mapper.tau if mapper.has_effort else np.full(len(names), np.nan)
+        state = mapper.q, velocity, effort
+        samples.append((mapper.stamp, *(x.copy() for x in state), mapper.restarted))
+        sent = dict(bench.sent)
+        for channel in states.channels:
+            for name, end in TOPICS.items():
+                if channel.topic.endswith(end) and channel.topic in sent:
+                    published[name][k] = numbers(channel, sent[channel.topic])
+
+    settings = AnnotationSettings(
+        observer=observer,
+        effort_delay=delay,
+        **{name: tuple(x) if isinstance(x, list) else x for name, x in SETTINGS.items()},
+    )
+    annotator = Annotator(
+        robot, ('external_torque', 'wrench', 'singularity'), [TIP], settings=settings
+    )
+    order = [names.index(name) for name in velocity_names(robot)]
+    assert order == list(range(robot.nv))
+    motion = annotator.motion(*map(np.array, zip(*samples)))
+    assert np.isnan(motion.v).any()
+    assert np.isnan(motion.tau).any()
+    parts = [part for _, part in annotator.blocks(motion, 23)]
+    for name, rows in published.items():
+        if name not in parts[0]:
+            continue
+        found = np.concatenate([part[name].reshape(len(part[name]), -1) for part in parts])
+        assert np.flatnonzero(~np.isnan(found[:, 0])).tolist() == list(rows), name
+        assert len(rows) > 20, name
+        expected = np.array(list(rows.values()))
+        np.testing.assert_array_equal(found[list(rows)], expected, err_msg=name)
+        assert found[list(rows)].tobytes() == expected.tobytes()
+    assert (COVARIANCE in parts[0]) == OBSERVERS[observer].estimates_covariance
