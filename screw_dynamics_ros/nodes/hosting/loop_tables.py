@@ -41,9 +41,9 @@ from screw_dynamics_ros.ros.topics import channel_record as c
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.taken_message import ID_SIZE, STRUCT
 
+from ..model.host_part import Stage, StateStep
 from ..model.running_model import RunningModel
 from .model_state import Encoder
-from .output_group import Stage, StateStep
 from .state_input import StateInput
 
 NO_PUBLISHER = b'\xff' * ID_SIZE  # not the identifier of a publisher
@@ -108,9 +108,8 @@ class LoopTables:
         self._gates: dict[Channel, Sequence[c.Gate]] = {}  # of the messages that are written
         self._steps: dict[str, Sequence[StateStep]] = {}
         self._model: RunningModel | None = None
-        self._listened: Sequence[Channel] = ()
+        self._outputs: list[tuple[Any, ...]] = []
         self._refreshed: Sequence[Callable[[], None]] = ()
-        self._changes = -1
         self.loop = loop = LoopRecord()
         loop.mutex, loop.state_clock = STATE_LOCK, pipeline.clock
         loop.time = np.zeros(2, dtype=np.int64)
@@ -124,8 +123,7 @@ class LoopTables:
             loop.message, loop.info = taken.message, taken.info
         loop.delays, loop.gaps, loop.load = pipeline.delay, pipeline.gaps, pipeline.load
         loop.layout, loop.history = MessageLayout(), StateHistory()
-        loop.channels = loop.parts = loop.preparations = loop.steps = ()
-        loop.inputs = pipeline.inputs
+        loop.channels = loop.parts = loop.preparations = loop.steps = loop.inputs = ()
 
     def receive(self, data: bytes, info: Mapping[str, Any], arrival: int) -> bool:
         """Set the state from an ordinary message; return False without doing so for others.
@@ -199,13 +197,14 @@ class LoopTables:
             return
         if mapper is not self._mapper:
             self._use_mapper(mapper)
+            loop.inputs = pipeline.inputs
         self._use_policies(pipeline, mapper)
         self._use_steps(pipeline.stages)
-        listened, changes = pipeline.listened, Channel.changes
-        if model is not self._model or listened is not self._listened or changes != self._changes:
+        outputs = [(each, each.is_sent, each.is_due, each.gates) for each in pipeline.listened]
+        if model is not self._model or outputs != self._outputs:
             loop.kernel, loop.arguments, loop.total = model.call, model.addresses, model.total
             self._use_channels(pipeline)
-            self._model, self._listened, self._changes = model, listened, changes
+            self._model, self._outputs = model, outputs
         for refresh in self._refreshed:
             refresh()
         layout = pipeline.layout

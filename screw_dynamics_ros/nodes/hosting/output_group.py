@@ -10,20 +10,15 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.data_path.records import STEP_FAILED
 from screw_dynamics_ros.ros.diagnostics import Status
-from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
-from screw_dynamics_ros.ros.process.python_function import PythonFunction
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.topics.channel import Channel
 
+from ..model.host_part import Stage
 from ..model.running_model import RunningModel
-
-NO_RECORD = Record()
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,64 +40,6 @@ class Plan:
     outputs: Sequence[Output | Formula]
     unbounded: Sequence[Output | Formula] = ()
     parameters: Mapping[str, Array] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class StateStep:
-    """A step of the loop.
-
-    Attributes
-    ----------
-    function : callable or PythonFunction
-        A `compiled_step`, which returns TAKEN or DECLINED.
-    record : callable
-        Returns its record; called before states are given to the loop.
-    otherwise : PythonFunction or None
-        Takes the step if `function` declines it.
-    """
-
-    function: Callable[..., int]
-    record: Callable[[], Record]
-    otherwise: PythonFunction | None = None
-
-
-def python_step(name: str, function: Callable[[], None], failed: int = STEP_FAILED) -> StateStep:
-    """Return a step that Python takes; errors are reported with its name."""
-    return StateStep(PythonFunction(name, function, failed), lambda: NO_RECORD)
-
-
-def always() -> bool:
-    """Return True."""
-    return True
-
-
-@dataclass(frozen=True)
-class Stage:
-    """Steps and callbacks for each joint state, in addition to the kernel.
-
-    `ModelHost.stages` determines their order.
-
-    Attributes
-    ----------
-    prepare : StateStep, optional
-        Taken before the kernel is evaluated, which requires a subscriber.
-    consume : StateStep, optional
-        Taken after the kernel, before results are published.
-    is_needed : callable
-        Whether the steps have anything to do for the next states, unless a parameter, a service or
-        another message changes that.
-    observe : callable, optional
-        ``observe(state)`` is called for every state, even without subscribers: some time after it
-        was processed, but before anything else depends on it.
-    use_refused : callable, optional
-        ``use_refused(mapper, message)`` is called for refused messages; see `mapper.refused`.
-    """
-
-    prepare: StateStep | None = None
-    consume: StateStep | None = None
-    is_needed: Callable[[], bool] = always
-    observe: Callable[[ObservedState], None] | None = None
-    use_refused: Callable[[JointStateMapper, JointStateMessage], None] | None = None
 
 
 P = TypeVar('P', bound=Plan)

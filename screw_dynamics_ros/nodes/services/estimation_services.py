@@ -23,6 +23,7 @@ from screw_dynamics_ros.ros.services import Answer, Services
 from screw_dynamics_ros.ros.status import Status
 
 from ..model.effort_recording import EffortRecording
+from ..model.host_part import HostPart, Stage
 from ..model.payloads import PARAMETERS
 from . import payload_estimates
 from .payload_services import DEFAULT, PayloadServices, how, seconds
@@ -31,7 +32,7 @@ from .requests import RequestContext
 TOOL = 'tool'  # default name of a tool
 
 
-class PayloadEstimation:
+class PayloadEstimation(HostPart):
     """Payloads from measured efforts and from descriptions.
 
     Parameters
@@ -73,6 +74,10 @@ class PayloadEstimation:
             lambda: (payload_estimates.describe_tool, ()),
             self.attach,
         )
+
+    def stages(self) -> list[Stage]:
+        """Return the stage that records joint states."""
+        return [Stage(observe=self.recording.observe)]
 
     def record(self, request: Any, response: Any) -> None:
         """Answer a RecordPayload request."""
