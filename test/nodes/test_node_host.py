@@ -19,7 +19,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import screw_dynamics_ros
 from screw_dynamics_ros.core.compile import kernels
-from screw_dynamics_ros.nodes.model.host_part import HostPart, Stage, python_step
+from screw_dynamics_ros.nodes.model.parts import HostPart, Stage, python_step
 from screw_dynamics_ros.nodes.model.running_model import place_joints
 from screw_dynamics_ros.nodes.outputs.dynamics import command_step
 from screw_dynamics_ros.ros.diagnostics import Level
@@ -39,6 +39,7 @@ WALK = {
     'nodes/hosting/state_input.py',
     'nodes/hosting/loop_tables.py',
     'ros/data_path/loop.py',
+    'ros/data_path/rcl.py',
     'ros/topics/channel.py',
     'core/compile/typed/memory.py',
     'core/compile/typed/external.py',
@@ -134,6 +135,8 @@ def test_parts_take_part_by_their_row(bench):
     host, called = bench.host, []
 
     class Watching(HostPart):
+        PARAMETERS = frozenset({'gravity'})
+
         def stages(self):
             return [Stage(prepare=python_step('a part', lambda: called.append('state')))]
 
@@ -143,8 +146,8 @@ def test_parts_take_part_by_their_row(bench):
         def keep_house(self):
             called.append('work')
 
-        def follow(self, names):
-            called.append(set(names))
+        def update_parameters(self):
+            called.append('parameters')
 
         def restart_time(self):
             called.append('restart')
@@ -161,7 +164,7 @@ def test_parts_take_part_by_their_row(bench):
     host.keep_house()
     host.node.set_parameters([Parameter('gravity', value=[0.0, 0.0, -1.0])])
     host._restart_time(-1)
-    assert called == ['state', 'work', {'gravity'}, 'restart']
+    assert called == ['state', 'work', 'parameters', 'restart']
     assert host.payload_status().values['a part'] == 'reported'
 
 

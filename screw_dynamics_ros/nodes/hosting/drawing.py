@@ -28,7 +28,7 @@ from screw_dynamics_ros.ros.process.rate_limit import RateLimit
 from screw_dynamics_ros.ros.process.worker import DEATH_HOLD_S, Worker, WorkerError
 from screw_dynamics_ros.ros.topics.channel import NO_OUTPUT, Channel
 
-from ..model.host_part import HostPart
+from ..model.parts import HostPart
 from ..model.running_model import RunningModel
 
 #: Returns current numbers, always of the same shape; runs in the thread of the joint states.

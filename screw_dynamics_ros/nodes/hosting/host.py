@@ -36,8 +36,8 @@ from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.services import Answer, Services
 from screw_dynamics_ros.ros.status import Status
 
-from ..model.host_part import HostPart, Stage, StateStep
 from ..model.link_inertias import LinkInertias
+from ..model.parts import HostPart, OutputGroup, Stage, StateStep
 from ..model.payloads import Payloads
 from ..model.running_model import PlacesOfJoints, RunningModel, is_same_robot, place_joints
 from ..parameters import base_parameters, model_state_parameters
@@ -55,7 +55,6 @@ from .model_builder import BuiltModel, ModelBuilder
 from .model_parameters import ModelParameters
 from .model_state import ModelStateTopic
 from .multi_dof_source import MultiDofSource
-from .output_group import OutputGroup
 from .payload_topics import PayloadTopics
 from .robot_source import RobotSource
 from .stamp_clock import StampClock
@@ -146,7 +145,6 @@ class ModelHost:
         self.diagnostics.add(self.model_state_status)
         self.drawing = DrawingProcess()
         self.parts: list[HostPart] = [
-            PlacedJoints(),
             self.base_source,
             self.multi_dof_source,
             self.gravity_source,
@@ -160,9 +158,17 @@ class ModelHost:
     def stages(self) -> list[Stage]:
         """Return the stages that process each joint state in addition to the kernel, in order."""
         return [
+            Stage(
+                is_needed=lambda: self.model is not None and self.model.is_free,
+                prepare=StateStep(place_joints, self._places),
+            ),
             *(stage for part in self.parts for stage in part.stages()),
             *(stage for group in self.builder.groups for stage in group.stages()),
         ]
+
+    def _places(self) -> PlacesOfJoints:
+        assert self.model is not None
+        return self.model.places
 
     @property
     def parameters(self) -> Parameters:
@@ -349,6 +355,7 @@ class ModelHost:
         self.states.use(model, mapper)
         for part in self.parts:
             part.use(model)
+            part.keep_house()
         channels = built.bind(mapper, self.gravity)
         prefix = self.parameters['frame_prefix']
         self.states.channels = [
@@ -381,30 +388,10 @@ class ModelHost:
     def _apply_parameters(self, values: Mapping[str, Any]) -> None:
         self.states.policies = self._model_parameters.policies
         for part in self.parts:
-            part.follow(values.keys())
+            if values.keys() & part.PARAMETERS:
+                part.update_parameters()
         if values.keys() & COMPILED:
             self.reload()
         if self.mapper is not None:
             self._model_parameters.calibrate(self.mapper)
         self.source.follow_parameter('robot_description' in values)
-
-
-class PlacedJoints(HostPart):
-    """Writes the joint state into the state of a robot that has other joints, too."""
-
-    _model: RunningModel | None = None
-
-    def use(self, model: RunningModel) -> None:
-        """Adopt a model."""
-        self._model = model
-
-    def stages(self) -> list[Stage]:
-        """Return the step before the kernel."""
-        return [Stage(StateStep(place_joints, self._places), is_needed=self._is_needed)]
-
-    def _is_needed(self) -> bool:
-        return self._model is not None and self._model.is_free
-
-    def _places(self) -> PlacesOfJoints:
-        assert self._model is not None
-        return self._model.places

@@ -41,7 +41,7 @@ from screw_dynamics_ros.ros.topics import channel_record as c
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.taken_message import ID_SIZE, STRUCT
 
-from ..model.host_part import Stage, StateStep
+from ..model.parts import Stage, StateStep
 from ..model.running_model import RunningModel
 from .model_state import Encoder
 from .state_input import StateInput
@@ -264,7 +264,7 @@ class LoopTables:
         channel.is_model_state, channel.is_published = encoder is not None, channel.is_sent
         channel.handle = None
         if isinstance(template, Template) and channel.is_due is None and channel.is_sent:
-            channel.handle = self.functions.publisher(channel.publisher)
+            channel.handle = self.functions.publisher(channel)
         if self._gates.get(channel) is not channel.gates:
             self._gates[channel] = channel.gates
             if isinstance(template, Template):

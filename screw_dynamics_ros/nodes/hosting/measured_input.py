@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rclpy.node import Node
@@ -22,8 +22,7 @@ from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Level, Status
 from screw_dynamics_ros.ros.topics.frame_chain import FrameChain
 
-from ..model.host_part import HostPart, Stage, StateStep
-from ..model.running_model import RunningModel
+from ..model.parts import HostPart, Stage, StateStep
 from ..parameters.base_parameters import FIXED, STOP, TF
 from ..parameters.gravity_parameters import PARAMETER
 
@@ -55,13 +54,10 @@ class MeasuredInput(HostPart, ABC):
     ----------
     SOURCE, QUANTITY : str
         Names of parameters: the source, QUANTITY_timeout [s], 0 for never, and on_QUANTITY_loss.
-    PARAMETERS : set of str
-        The parameters on which the input depends.
     """
 
     SOURCE: ClassVar[str]
     QUANTITY: ClassVar[str]
-    PARAMETERS: ClassVar[Set[str]]
     _nothing = 'no measurement so far'
     _without: str  # what holds while the input is lost and outputs continue
 
@@ -86,11 +82,6 @@ class MeasuredInput(HostPart, ABC):
         return self._parameters[self.SOURCE]
 
     # --- measurements ---------------------------------------------------------------------------
-
-    def follow(self, names: Set[str]) -> None:
-        """Apply the parameters, if one of the input has changed."""
-        if names & self.PARAMETERS:
-            self.update_parameters()
 
     def update_parameters(self) -> None:
         """Apply the parameters: create required subscriptions, and forget all measurements."""
@@ -120,10 +111,6 @@ class MeasuredInput(HostPart, ABC):
             self._subscribed.add(topic)
             callback = FAULTS.guarded(f'a message on {topic}', STATE_LOCK.exclusive(receive))
             self._node.create_subscription(kind, topic, callback, qos_profile_sensor_data)
-
-    def use(self, model: RunningModel) -> None:
-        """Adopt the robot."""
-        self.keep_house()
 
     def keep_house(self) -> None:
         """Adopt the robot, and follow the input also without joint states and outputs."""

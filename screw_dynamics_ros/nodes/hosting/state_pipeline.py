@@ -24,7 +24,7 @@ from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.process.timers import DeferredWork
 from screw_dynamics_ros.ros.status import Status
 
-from ..model.host_part import StateStep
+from ..model.parts import StateStep
 from ..model.running_model import RunningModel
 from . import statuses
 from .loop_tables import AnsweredStates, LoopTables

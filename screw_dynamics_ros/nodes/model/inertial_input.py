@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 
-from .host_part import HostPart, Stage, StateStep
+from .parts import HostPart, Stage, StateStep
 from .running_model import RunningModel
 
 
@@ -77,7 +77,6 @@ class InertialInput(HostPart, ABC):
         with self._lock:
             self._model = model
             self._update()
-        self.keep_house()
 
     def keep_house(self) -> None:
         """Write the current inertias into the input of the kernel."""

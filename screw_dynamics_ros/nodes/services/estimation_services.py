@@ -23,7 +23,7 @@ from screw_dynamics_ros.ros.services import Answer, Services
 from screw_dynamics_ros.ros.status import Status
 
 from ..model.effort_recording import EffortRecording
-from ..model.host_part import HostPart, Stage
+from ..model.parts import HostPart, Stage
 from ..model.payloads import PARAMETERS
 from . import payload_estimates
 from .payload_services import DEFAULT, PayloadServices, how, seconds

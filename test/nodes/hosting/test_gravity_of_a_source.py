@@ -16,6 +16,7 @@ from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import Imu
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.state_clock import StateClock
 from screw_dynamics_ros.nodes.hosting import gravity_source
 from screw_dynamics_ros.nodes.hosting.gravity_source import GravitySource
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
@@ -74,6 +75,7 @@ class Sourced:
     def _prepare(self, step):
         loop = LoopRecord()
         loop.mapper, loop.start = self.states.mapper, self.now
+        loop.state_clock = StateClock()
         step.function(step.record(), loop)
 
     def configure(self, **values):

@@ -126,8 +126,8 @@ def test_a_trajectory_is_followed_without_python(followed):
     made.states(300)
     assert made.source == 'measured state'
     outcomes = Counter(made.both.loop.outcomes[before:])
-    assert set(outcomes) == {'done', 'complete'}
-    assert outcomes['complete'] <= 2 * (0.05 / STEP + 2)
+    assert set(outcomes) == {'done', 'with python'}
+    assert outcomes['with python'] <= 2 * (0.05 / STEP + 2)
     assert made.outcomes(100) == {'done': 100}
 
 
@@ -197,7 +197,7 @@ def test_streamed_points_need_no_python(followed):
     assert made.source == 'reference'
     made.send(Q[None, :4], names=made.both.joints[:4])
     made.states(1)
-    assert made.outcomes(1) == {'complete': 1}  # other joints
+    assert made.outcomes(1) == {'with python': 1}  # other joints
     made.states(30)
     assert made.outcomes(10) == {'done': 10}
     made.states(150)
