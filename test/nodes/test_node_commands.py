@@ -27,7 +27,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.hosting import statuses
-from screw_dynamics_ros.nodes.hosting.output_group import Stage, python_step
+from screw_dynamics_ros.nodes.model.parts import Stage, python_step
 from screw_dynamics_ros.nodes.outputs.dynamics.command_message import joint_command
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import Bench, serialized

@@ -19,7 +19,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import screw_dynamics_ros
 from screw_dynamics_ros.core.compile import kernels
-from screw_dynamics_ros.nodes.hosting.output_group import Stage, python_step
+from screw_dynamics_ros.nodes.model.parts import HostPart, Stage, python_step
+from screw_dynamics_ros.nodes.model.running_model import place_joints
 from screw_dynamics_ros.nodes.outputs.dynamics import command_step
 from screw_dynamics_ros.ros.diagnostics import Level
 from screw_dynamics_ros.ros.process.faults import FAULTS
@@ -38,6 +39,8 @@ WALK = {
     'nodes/hosting/state_input.py',
     'nodes/hosting/loop_tables.py',
     'ros/data_path/loop.py',
+    'ros/data_path/rcl.py',
+    'ros/topics/channel.py',
     'core/compile/typed/memory.py',
     'core/compile/typed/external.py',
     'core/compile/typed/library.py',
@@ -46,9 +49,9 @@ WALK = {
 }
 #: Those that see times only.
 BOOKKEEPING = {
+    'core/state_clock.py',
     'core/compile/typed/functions.py',
     'core/compile/typed/records.py',
-    'core/state_clock.py',
     'nodes/hosting/load.py',
     'nodes/hosting/stamp_clock.py',
     'ros/data_path/records.py',
@@ -126,6 +129,44 @@ def test_an_error_in_one_joint_state_drops_it_and_the_next_is_answered(bench):
     assert 'gravity' in send(bench)
 
 
+def test_parts_take_part_by_their_row(bench):
+    """In joint states, models, parameters, periodic work, times that go back, and the status."""
+    host, called = bench.host, []
+
+    class Watching(HostPart):
+        PARAMETERS = frozenset({'gravity'})
+
+        def stages(self):
+            return [Stage(prepare=python_step('a part', lambda: called.append('state')))]
+
+        def use(self, model):
+            called.append(model)
+
+        def keep_house(self):
+            called.append('work')
+
+        def update_parameters(self):
+            called.append('parameters')
+
+        def restart_time(self):
+            called.append('restart')
+
+        def report(self, status):
+            status.values['a part'] = 'reported'
+
+    host.parts.append(Watching())
+    host.states.stages = host.stages()
+    describe(bench)
+    assert host.model in called
+    called.clear()
+    send(bench)
+    host.keep_house()
+    host.node.set_parameters([Parameter('gravity', value=[0.0, 0.0, -1.0])])
+    host._restart_time(-1)
+    assert called == ['state', 'work', 'parameters', 'restart']
+    assert host.payload_status().values['a part'] == 'reported'
+
+
 @pytest.mark.parametrize('bench', [{'backend': 'auto'}], indirect=True)
 def test_the_walk_of_a_state_to_a_topic_is_short(bench):
     describe(bench)
@@ -184,7 +225,7 @@ def test_the_stages_of_a_group_come_after_those_of_the_host(bench):
     stages = bench.host.states.stages
     commands = [s for s in stages if s.consume and s.consume.function is command_step.command]
     assert commands == [stages[-1]]
-    assert stages[0].prepare.record() is bench.host.payloads.loaded
+    assert stages[0].prepare.function is place_joints
 
 
 @pytest.mark.parametrize('stamp', [2147483647 * 10**9 + 10**9 - 1, -1, -(2**31) * 10**9])

@@ -68,7 +68,7 @@ def test_what_is_carried_while_it_changes(carried, clock, model):
     carried.put('box', 'tip', BOX, 4.0)
     assert not carried.is_settled
     clock.now += 1.0
-    carried.load()
+    carried.keep_house()
     assert carried.bodies()['tip'].mass == pytest.approx(0.5)
     mass, first = model.payload.reshape(-1, 10)[-1, :2]
     assert mass == pytest.approx(0.5)
@@ -79,16 +79,16 @@ def test_what_is_carried_while_it_changes(carried, clock, model):
         'payload': '0.5 kg on tip',
     }
     clock.now += 3.0
-    carried.load()
+    carried.keep_house()
     assert carried.is_settled
     assert reported(carried).values['payload box'] == '2 kg on tip'
     model.payload[:] = 7.0
-    carried.load()  # steady: the input is left as it is
+    carried.keep_house()  # steady: the input is left as it is
     np.testing.assert_array_equal(model.payload, 7.0)
     assert steps == []
     carried.remove('box')
     assert steps == [104.0]  # before the next state
-    carried.load()
+    carried.keep_house()
     assert steps == [104.0]
     np.testing.assert_array_equal(model.payload, 0.0)
     assert reported(carried).values == {'payload': 'none'}
@@ -96,7 +96,7 @@ def test_what_is_carried_while_it_changes(carried, clock, model):
 
 def test_another_robot_carries_the_same_from_its_first_state_on(carried, model, planar):
     carried.put('box', 'tip', BOX)
-    carried.load()
+    carried.keep_house()
     other = SimpleNamespace(robot=planar, payload=np.zeros_like(model.payload))
     before = carried.changes
     carried.use(other)
@@ -240,12 +240,12 @@ def test_inertias_of_links_while_they_change(clock, model, planar):
     inertias.on_step(lambda: steps.append(clock.now))
     with pytest.raises(ArgumentError, match='no robot description has been received yet'):
         inertias.set('link2', BOX)
-    inertias.load()
+    inertias.keep_house()
     inertias.use(model)
     assert inertias.corrected(planar) is planar
     inertias.set('link2', BOX, 4.0)  # 1 kg at (0.5, 0, 0) in the description
     clock.now += 1.0
-    inertias.load()
+    inertias.keep_house()
     change = model.inertia_changes.reshape(-1, 10)[-1]
     np.testing.assert_allclose(change[0], 0.25 * (2.0 - 1.0))
     np.testing.assert_allclose(change[1:4], 0.25 * (2.0 * BOX.com - [0.5, 0.0, 0.0]))
@@ -256,20 +256,20 @@ def test_inertias_of_links_while_they_change(clock, model, planar):
     inertias.set('link2', None, 2.0)  # back from there
     assert inertias.corrected(planar) is planar
     clock.now += 1.0
-    inertias.load()
+    inertias.keep_house()
     np.testing.assert_allclose(model.inertia_changes.reshape(-1, 10)[-1, 0], 0.125)
     assert reported(inertias).values == {'inertia of link2': 'as described, 50 % of the transition'}
     clock.now += 1.0
-    inertias.load()
+    inertias.keep_house()
     np.testing.assert_array_equal(model.inertia_changes, 0.0)
     assert reported(inertias).values == {}
     assert steps == []
     inertias.set('link2', BOX)
-    inertias.load()
+    inertias.keep_house()
     assert steps == [103.0]
     assert reported(inertias).values == {'inertia of link2': '2 kg'}
     model.inertia_changes[:] = 7.0
-    inertias.load()  # steady
+    inertias.keep_house()  # steady
     np.testing.assert_array_equal(model.inertia_changes, 7.0)
     inertias.use(model)
     np.testing.assert_allclose(model.inertia_changes.reshape(-1, 10)[-1, 0], 1.0)

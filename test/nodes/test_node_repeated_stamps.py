@@ -24,7 +24,7 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.nodes.hosting.output_group import Stage
+from screw_dynamics_ros.nodes.model.parts import Stage
 from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
 from screw_dynamics_ros.nodes.outputs.kinematics.kinematics_outputs import Kinematics
 from support.host_bench import Bench, serialized

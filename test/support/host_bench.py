@@ -22,7 +22,6 @@ from screw_dynamics_ros.nodes.hosting import host
 from screw_dynamics_ros.nodes.outputs.dynamics import dynamics_outputs
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.nodes.outputs.kinematics.kinematics_outputs import Kinematics
-from screw_dynamics_ros.ros.data_path import rcl
 from screw_dynamics_ros.ros.topics import channel
 
 DEADLINE = 240.0  # s; only a failing test waits that long
@@ -94,14 +93,13 @@ class Bench:
         self.clock, self.sent = Clock(), []
         self.clock.rule(monkeypatch)
         monkeypatch.setattr(host, 'settle', lambda: None)
-        for module in (channel, rcl):
-            monkeypatch.setattr(
-                module,
-                'raw_publish',
-                lambda publisher: (
-                    lambda data, topic=publisher.topic_name: self.sent.append((topic, data))
-                ),
-            )
+        monkeypatch.setattr(
+            channel,
+            'raw_publish',
+            lambda publisher: (
+                lambda data, topic=publisher.topic_name: self.sent.append((topic, data))
+            ),
+        )
         monkeypatch.setattr(channel.Channel, 'count_listeners', listened)
         parameters = {'backend': 'reference', **parameters}
         self.node = Node(

@@ -42,7 +42,7 @@ from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 from ..hosting import statuses
 from ..hosting.host import ModelHost
-from ..hosting.output_group import Adopted, Plan, Stage, StateStep
+from ..model.parts import Adopted, Plan, Stage, StateStep
 from ..model.scalar_joints import coordinates, scalar_joints
 from ..parameters import frame_parameters
 from . import motion_step as step

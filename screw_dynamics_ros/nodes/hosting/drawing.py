@@ -28,6 +28,9 @@ from screw_dynamics_ros.ros.process.rate_limit import RateLimit
 from screw_dynamics_ros.ros.process.worker import DEATH_HOLD_S, Worker, WorkerError
 from screw_dynamics_ros.ros.topics.channel import NO_OUTPUT, Channel
 
+from ..model.parts import HostPart
+from ..model.running_model import RunningModel
+
 #: Returns current numbers, always of the same shape; runs in the thread of the joint states.
 Source = Callable[[], Array]
 
@@ -87,7 +90,7 @@ class DrawnTopic:
         self.channel.published += 1
 
 
-class DrawingProcess:
+class DrawingProcess(HostPart):
     """Computes the messages of all drawn topics in another process.
 
     Attributes
@@ -115,6 +118,10 @@ class DrawingProcess:
             self._left_out += topic in self._waiting
             self._waiting[topic] = task, time.monotonic()
         self._background.ask(self._draw)
+
+    def use(self, model: RunningModel) -> None:
+        """Discard the drawings of another model."""
+        self.clear()
 
     def clear(self) -> None:
         """Discard all messages offered so far."""

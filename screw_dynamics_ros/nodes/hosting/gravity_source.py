@@ -26,6 +26,7 @@ from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.status import Level, Status
 from screw_dynamics_ros.ros.topics.frame_chain import FrameChain
 
+from ..parameters import gravity_parameters
 from ..parameters.gravity_parameters import IMU
 from ..services.payload_services import link_of, relative_pose
 from .imu_messages import UNKNOWN, down_at_rest, down_to_compare
@@ -77,6 +78,7 @@ class GravitySource(MeasuredInput):
     """
 
     SOURCE, QUANTITY, _nothing = 'gravity_source', 'gravity', 'no message so far'
+    PARAMETERS = frozenset({'gravity', *(each.name for each in gravity_parameters.TABLE)})
     record: GravityRecord
 
     def __init__(

@@ -35,11 +35,11 @@ from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.services import Computation, Services
 from screw_dynamics_ros.ros.status import Status
 
-from ..model.inertial_input import InertialInput, load_in_loop
 from ..model.link_inertias import LinkInertias
+from ..model.parts import HostPart, OutputGroup, Stage, StateStep
 from ..model.payloads import Payloads
 from ..model.running_model import PlacesOfJoints, RunningModel, is_same_robot, place_joints
-from ..parameters import base_parameters, gravity_parameters, model_state_parameters
+from ..parameters import base_parameters, model_state_parameters
 from ..parameters.drive_parameters import DriveParameters
 from ..services import requests
 from ..services.estimation_services import PayloadEstimation
@@ -49,11 +49,11 @@ from .base_source import BaseSource
 from .compiled_loop import CompiledLoop, compiled_loop
 from .drawing import DrawingProcess
 from .gravity_source import GravitySource
+from .measured_input import MeasuredInput
 from .model_builder import BuiltModel, ModelBuilder
 from .model_parameters import ModelParameters
 from .model_state import ModelStateTopic
 from .multi_dof_source import MultiDofSource
-from .output_group import OutputGroup, Stage, StateStep
 from .payload_topics import PayloadTopics
 from .robot_source import RobotSource
 from .stamp_clock import StampClock
@@ -61,8 +61,8 @@ from .state_pipeline import StatePipeline
 
 HOUSEKEEPING_PERIOD_S = 0.1  # between checks of subscribers and new descriptions
 
-BASE = {each.name for each in base_parameters.TABLE}
-GRAVITY = {'gravity', *(each.name for each in gravity_parameters.TABLE)}
+#: Parameters with which the robot is compiled again.
+COMPILED = {model_state_parameters.PARTS, base_parameters.SOURCE.name}
 
 
 class ModelHost:
@@ -77,6 +77,8 @@ class ModelHost:
     ----------
     source : RobotSource
         The robot descriptions.
+    parts : list of HostPart
+        In the order of their stages and reports.
     payloads : Payloads
         Payloads of the robot.
     states : StatePipeline
@@ -115,7 +117,8 @@ class ModelHost:
         self.diagnostics.add(FAULTS.status)
         self.services = Services(node)
         prefix = self.parameters['frame_prefix']
-        self._payload_topics = PayloadTopics(node, self.payloads, prefix)
+        topics = PayloadTopics(node, self.payloads, prefix)
+        self.states.deferred_work.every(HOUSEKEEPING_PERIOD_S, topics.publish)
         self.payload_services = PayloadServices(
             self.services,
             self.payloads,
@@ -134,23 +137,28 @@ class ModelHost:
         self.base_source = BaseSource(node, self.parameters, self.states)
         self.multi_dof_source = MultiDofSource(node, self.parameters, self.states)
         self.gravity_source = GravitySource(node, self.parameters, self.states, self.gravity)
-        self.inputs = self.base_source, self.multi_dof_source, self.gravity_source
         self.diagnostics.add(self.payload_status)
         self.diagnostics.add(self.model_state_status)
         self.drawing = DrawingProcess()
+        self.parts: list[HostPart] = [
+            self.base_source,
+            self.multi_dof_source,
+            self.gravity_source,
+            self.payloads,
+            self.link_inertias,
+            self._estimation,
+            self.drawing,
+        ]
         self.states.stages = self.stages()
 
     def stages(self) -> list[Stage]:
         """Return the stages that process each joint state in addition to the kernel, in order."""
         return [
-            inertial_stage(self.payloads),
-            inertial_stage(self.link_inertias),
             Stage(
                 is_needed=lambda: self.model is not None and self.model.is_free,
                 prepare=StateStep(place_joints, self._places),
             ),
-            *(source.stage() for source in self.inputs),
-            Stage(observe=self._estimation.recording.observe),
+            *(stage for part in self.parts for stage in part.stages()),
             *(stage for group in self.builder.groups for stage in group.stages()),
         ]
 
@@ -182,6 +190,11 @@ class ModelHost:
     def effort_shares(self) -> Array:
         """Which terms the measured efforts contain; see `ModelParameters`."""
         return self._model_parameters.effort_shares
+
+    @property
+    def inputs(self) -> list[MeasuredInput]:
+        """The inputs beside joint states."""
+        return [part for part in self.parts if isinstance(part, MeasuredInput)]
 
     @property
     def suspension(self) -> str:
@@ -297,11 +310,8 @@ class ModelHost:
     def payload_status(self) -> Status:
         """Report gravity, payloads and corrected inertias."""
         status = Status('payload')
-        for source in self.inputs:
-            source.report(status)
-        self.payloads.report(status)
-        self.link_inertias.report(status)
-        self._estimation.report(status)
+        for part in self.parts:
+            part.report(status)
         return status
 
     # --- another robot --------------------------------------------------------------------------
@@ -314,11 +324,8 @@ class ModelHost:
                 self._adopt(outcome)
         self.states.look_for_listeners()
         with STATE_LOCK:
-            self.payloads.load()
-            self.link_inertias.load()
-            for source in self.inputs:
-                source.keep_house()
-        self._payload_topics.publish()
+            for part in self.parts:
+                part.keep_house()
 
     def _adopt(self, outcome: DescriptionOutcome[BuiltModel]) -> None:
         """Adopt a new model, or keep the old one and store the reason."""
@@ -335,17 +342,15 @@ class ModelHost:
         except ScrewDynamicsError as error:
             descriptions.reason = str(error)
             return
-        self.drawing.clear()
         descriptions.active = outcome.description
         descriptions.urdf = urdf_of(model.text, model.robot.description)
         model.robot.gravity = self.gravity
-        self.payloads.use(model)
-        self.link_inertias.use(model)
         self.diagnostics.hardware_id = model.robot.description.name
         self.states.use(model, mapper)
+        for part in self.parts:
+            part.use(model)
+            part.keep_house()
         channels = built.bind(mapper, self.gravity)
-        for source in self.inputs:
-            source.keep_house()
         prefix = self.parameters['frame_prefix']
         self.states.channels = [
             *channels,
@@ -360,8 +365,8 @@ class ModelHost:
         """Discard all measurements, because simulated time went back by a step [ns]."""
         with STATE_LOCK:
             self.states.restart_time(step)
-            self.base_source.update_parameters()
-            self.multi_dof_source.update_parameters()
+            for part in self.parts:
+                part.restart_time()
 
     # --- parameters -----------------------------------------------------------------------------
 
@@ -376,21 +381,11 @@ class ModelHost:
 
     def _apply_parameters(self, values: Mapping[str, Any]) -> None:
         self.states.policies = self._model_parameters.policies
-        if model_state_parameters.PARTS in values:
+        for part in self.parts:
+            if values.keys() & part.PARAMETERS:
+                part.update_parameters()
+        if values.keys() & COMPILED:
             self.reload()
-        if values.keys() & BASE:
-            self.base_source.update_parameters()
-            self.multi_dof_source.update_parameters()
-        if base_parameters.SOURCE.name in values:
-            self.reload()
-        if values.keys() & GRAVITY:
-            self.gravity_source.update_parameters()
         if self.mapper is not None:
             self._model_parameters.calibrate(self.mapper)
         self.source.follow_parameter('robot_description' in values)
-
-
-def inertial_stage(each: InertialInput) -> Stage:
-    """Return the step that follows transitions of an input of the kernel."""
-    step = StateStep(load_in_loop, lambda: each.loaded)
-    return Stage(step, is_needed=lambda: not each.loaded.is_steady)

@@ -41,9 +41,9 @@ from screw_dynamics_ros.ros.topics import channel_record as c
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.taken_message import ID_SIZE, STRUCT
 
+from ..model.parts import Stage, StateStep
 from ..model.running_model import RunningModel
 from .model_state import Encoder
-from .output_group import Stage, StateStep
 from .state_input import StateInput
 
 NO_PUBLISHER = b'\xff' * ID_SIZE  # not the identifier of a publisher
@@ -108,9 +108,8 @@ class LoopTables:
         self._gates: dict[Channel, Sequence[c.Gate]] = {}  # of the messages that are written
         self._steps: dict[str, Sequence[StateStep]] = {}
         self._model: RunningModel | None = None
-        self._listened: Sequence[Channel] = ()
+        self._outputs: list[tuple[Any, ...]] = []
         self._refreshed: Sequence[Callable[[], None]] = ()
-        self._changes = -1
         self.loop = loop = LoopRecord()
         loop.mutex, loop.state_clock = STATE_LOCK, pipeline.clock
         loop.time = np.zeros(2, dtype=np.int64)
@@ -200,14 +199,18 @@ class LoopTables:
             self._use_mapper(mapper)
         self._use_policies(pipeline, mapper)
         self._use_steps(pipeline.stages)
-        listened, changes = pipeline.listened, Channel.changes
-        if model is not self._model or listened is not self._listened or changes != self._changes:
+        outputs = [(each, each.is_sent, each.is_due, each.gates) for each in pipeline.listened]
+        if model is not self._model or outputs != self._outputs:
             loop.kernel, loop.arguments, loop.total = model.call, model.addresses, model.total
             self._use_channels(pipeline)
-            self._model, self._listened, self._changes = model, listened, changes
+            self._model, self._outputs = model, outputs
         for refresh in self._refreshed:
             refresh()
-        loop.inputs, loop.is_read, layout = pipeline.inputs, bool(listened), pipeline.layout
+        loop.inputs, loop.is_read, layout = (
+            pipeline.inputs,
+            bool(pipeline.listened),
+            pipeline.layout,
+        )
         loop.armed = (
             not is_verifying
             and layout is not None
@@ -264,7 +267,7 @@ class LoopTables:
         channel.is_model_state, channel.is_published = encoder is not None, channel.is_sent
         channel.handle = None
         if isinstance(template, Template) and channel.is_due is None and channel.is_sent:
-            channel.handle = self.functions.publisher(channel.publisher)
+            channel.handle = self.functions.publisher(channel)
         if self._gates.get(channel) is not channel.gates:
             self._gates[channel] = channel.gates
             if isinstance(template, Template):

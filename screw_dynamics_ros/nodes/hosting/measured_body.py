@@ -34,6 +34,7 @@ from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.topics.frame_chain import fault_of, listed
 
 from ..model.running_model import RunningModel
+from ..parameters import base_parameters
 from .measured_input import MeasuredInput
 from .state_pipeline import StatePipeline
 
@@ -120,7 +121,7 @@ class MotionSource(MeasuredInput):
     Parameters as for `MeasuredInput`, without record and step.
     """
 
-    QUANTITY = 'base'
+    QUANTITY, PARAMETERS = 'base', base_parameters.NAMES
     record: MotionRecord
 
     def __init__(self, node: Node, parameters: Parameters, states: StatePipeline) -> None:
@@ -137,6 +138,10 @@ class MotionSource(MeasuredInput):
     def _forget(self) -> None:
         for body in self._bodies.values():
             body.history.clear()
+
+    def restart_time(self) -> None:
+        """Forget all measurements."""
+        self.update_parameters()
 
     def keep_house(self) -> None:
         """Adopt the bodies of another robot; those of the last one keep their measurements."""

@@ -22,9 +22,9 @@ from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.status import Level, Status
 from screw_dynamics_ros.ros.topics.frame_chain import FrameChain
 
+from ..model.parts import HostPart, Stage, StateStep
 from ..parameters.base_parameters import FIXED, STOP, TF
 from ..parameters.gravity_parameters import PARAMETER
-from .output_group import Stage, StateStep
 
 if TYPE_CHECKING:
     from .state_pipeline import StatePipeline
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 OFF = FIXED, PARAMETER, False  # sources of inputs that are not used
 
 
-class MeasuredInput(ABC):
+class MeasuredInput(HostPart, ABC):
     """An input with its own topic, or from /tf.
 
     Messages are checked and converted when they arrive, and written into a record. A step before
@@ -134,9 +134,9 @@ class MeasuredInput(ABC):
 
     # --- states ---------------------------------------------------------------------------------
 
-    def stage(self) -> Stage:
+    def stages(self) -> list[Stage]:
         """Return the step before the kernel."""
-        return Stage(self._step, is_needed=lambda: self.record.is_used)
+        return [Stage(self._step, is_needed=lambda: self.record.is_used)]
 
     def prepare(self) -> None:
         """Evaluate the input for the current joint state."""

@@ -21,9 +21,9 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.topics.channel import Channel
 
 from ..model.actuated import actuated
+from ..model.parts import BoundPlan, OutputGroup, planned
 from ..model.running_model import RunningModel, joint_state_mapper
 from ..parameters.per_joint import effort_calibration
-from .output_group import BoundPlan, OutputGroup, planned
 
 MAX_FREEDOMS = 300  # of a robot: time and messages of mass matrices grow with the square
 

@@ -127,7 +127,7 @@ class ModelParameters:
         if values.keys() & PAYLOAD:
             duration, self._transition = self._transition, 0.0
             payload_parameters.put(self.declared, self._payloads, duration)
-            self._payloads.load()
+            self._payloads.keep_house()
         self._apply_elsewhere(values)
         steps = self.declared['gravity_source'] == PARAMETER
         if steps and values.keys() & {'gravity', 'gravity_source'}:

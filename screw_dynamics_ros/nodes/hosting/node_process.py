@@ -25,8 +25,8 @@ from screw_dynamics_ros.ros.process.executor import (
 )
 from screw_dynamics_ros.ros.process.start_parameters import check_parameters
 
+from ..model.parts import OutputGroup
 from .host import ModelHost
-from .output_group import OutputGroup
 
 #: Returns a group whose topics and parameters belong to a node.
 OutputGroupFactory = Callable[[Node, ModelHost], OutputGroup[Any]]

@@ -24,11 +24,11 @@ from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.process.timers import DeferredWork
 from screw_dynamics_ros.ros.status import Status
 
+from ..model.parts import StateStep
 from ..model.running_model import RunningModel
 from . import statuses
 from .loop_tables import AnsweredStates, LoopTables
 from .model_state import ModelStateTopic
-from .output_group import StateStep
 
 IDLE_TIME_S = 2e-4  # s after which the next state is processed immediately
 CATCH_UP = 2e-3  # s for which waiting states are processed instead of merged into newer ones
@@ -93,12 +93,10 @@ class StatePipeline(AnsweredStates):
     def _use_listeners(self) -> None:
         if self.model_state is not None:
             self.model_state.follow()
-        listened = sorted(
+        self.listened = sorted(
             (channel for channel in self.channels if channel.listened),
             key=lambda channel: channel.rank,
         )
-        if listened != self.listened:
-            self.listened = listened
 
     def status(self, timeout: float, scheduling_fault: str) -> Status:
         """Report whether states arrive, and their faults."""

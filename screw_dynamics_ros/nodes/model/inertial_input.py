@@ -19,6 +19,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 
+from .parts import HostPart, Stage, StateStep
 from .running_model import RunningModel
 
 
@@ -29,7 +30,7 @@ def load_in_loop(loaded: LoadedParameters, loop: LoopRecord) -> int:
     return TAKEN
 
 
-class InertialInput(ABC):
+class InertialInput(HostPart, ABC):
     """An input of the kernel that is updated before each joint state.
 
     Requests change it between two joint states, holding the lock of states. Other threads may read
@@ -66,13 +67,17 @@ class InertialInput(ABC):
     def _lines(self, model: RunningModel) -> tuple[Array, list[Line]]:
         """Return the input of the kernel, and what it follows; see `LoadedParameters.follow`."""
 
+    def stages(self) -> list[Stage]:
+        """Return the step that follows transitions."""
+        step = StateStep(load_in_loop, lambda: self.loaded)
+        return [Stage(step, is_needed=lambda: not self.loaded.is_steady)]
+
     def use(self, model: RunningModel) -> None:
         """Adopt another robot."""
         with self._lock:
             self._model = model
             self._update()
-        self.load()
 
-    def load(self) -> None:
+    def keep_house(self) -> None:
         """Write the current inertias into the input of the kernel."""
         load_parameters(self.loaded, time.monotonic())

@@ -62,6 +62,8 @@ TABLE = (
     ),
 )
 
+NAMES = frozenset(each.name for each in TABLE)
+
 
 def check(parameters: Parameters, changes: Mapping[str, Any]) -> None:
     """Refuse two sources for the direction of gravity; raises `ArgumentError`."""

@@ -21,6 +21,7 @@ from screw_dynamics_ros.ros.services import Computation, Services
 from screw_dynamics_ros.ros.status import Status
 
 from ..model.effort_recording import EffortRecording
+from ..model.parts import HostPart, Stage
 from ..model.payloads import PARAMETERS
 from . import payload_estimates
 from .payload_services import DEFAULT, PayloadServices, how, seconds
@@ -29,7 +30,7 @@ from .requests import RequestContext
 TOOL = 'tool'  # default name of a tool
 
 
-class PayloadEstimation:
+class PayloadEstimation(HostPart):
     """Payloads from measured efforts and from descriptions.
 
     Parameters
@@ -66,6 +67,10 @@ class PayloadEstimation:
             self.attach,
             lambda: (payload_estimates.describe_tool, ()),
         )
+
+    def stages(self) -> list[Stage]:
+        """Return the stage that records joint states."""
+        return [Stage(observe=self.recording.observe)]
 
     def record(self, request: Any, response: Any) -> str:
         """Answer a RecordPayload request."""

@@ -27,7 +27,7 @@ from screw_dynamics_ros.ros.topics.channel import Channel
 
 from ..hosting.host import ModelHost
 from ..hosting.node_process import Process
-from ..hosting.output_group import Adopted, Plan, Stage
+from ..model.parts import Adopted, Plan, Stage
 from ..services.requests import pickled
 from .goal_preparation import (
     INVALID_GOAL,

@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.compile.typed.library import PythonCode, TypedLibra
 from screw_dynamics_ros.core.compile.typed.records import Opaque
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 
-from ..topics.publishers import raw_publish
+from ..topics.channel import Channel
 from ..topics.taken_message import ID_PLACE, ID_SIZE, OK, STRUCT, Allocator, HandleInUse
 from . import loop
 from .records import LoopRecord, MessageBuffer
@@ -90,9 +90,9 @@ class Rcl:
         return HandleInUse(clock.handle)
 
     @staticmethod
-    def publisher(publisher: Any) -> Opaque:
+    def publisher(channel: Channel) -> Opaque:
         """Return the rcl_publisher_t."""
-        return HandleInUse(publisher.handle)
+        return HandleInUse(channel.publisher.handle)
 
     def buffer(self, message: NDArray[np.uint8]) -> MessageBuffer:
         """Return the rcl_serialized_message_t of a message in memory."""
@@ -120,9 +120,9 @@ class PlainFunctions:
         return PythonCode(now)
 
     @staticmethod
-    def publisher(publisher: Any) -> Opaque:
+    def publisher(channel: Channel) -> Opaque:
         """Return the function that publishes serialized messages."""
-        return PythonCode(raw_publish(publisher))
+        return PythonCode(lambda data: channel.send(data))
 
     @staticmethod
     def buffer(message: NDArray[np.uint8]) -> MessageBuffer:

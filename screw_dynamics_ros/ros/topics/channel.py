@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -27,22 +27,6 @@ Encode = Callable[[bytes], 'bytes | None']
 IN_PYTHON = Gate(TRUE, np.full(1, FOR_PYTHON, dtype=np.int64))
 #: The condition of outputs that are not published for joint states.
 NO_OUTPUT = Gate(TRUE, np.full(1, NOT_VALID, dtype=np.int64))
-
-
-class Watched:
-    """An attribute of a channel on which the tables of the compiled loop depend."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, channel: Any, kind: type) -> Any:
-        return self if channel is None else channel.__dict__[self._name]
-
-    def __set__(self, channel: Any, value: Any) -> None:
-        values = channel.__dict__
-        if self._name not in values or values[self._name] != value:
-            values[self._name] = value
-            Channel.changes += 1
 
 
 class Channel(ChannelRecord):
@@ -96,12 +80,6 @@ class Channel(ChannelRecord):
     is_muted : bool
         Whether nothing is published on the topic because the model state has the numbers.
     """
-
-    #: Number of changes of watched attributes of all channels.
-    changes: ClassVar[int] = 0
-
-    listeners, enabled, is_read, is_muted = Watched(), Watched(), Watched(), Watched()
-    is_due, gates = Watched(), Watched()
 
     def __init__(
         self,

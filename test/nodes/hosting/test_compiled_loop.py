@@ -441,7 +441,7 @@ def test_random_sequences(pair, seed):
             with STATE_LOCK:
                 link = node.host.model.robot.link_names[-1]
                 node.host.payloads.put('load', link, body, float(random_duration))
-                node.host.payloads.load()
+                node.host.payloads.keep_house()
 
     def parameter():
         name, values = (

@@ -76,6 +76,7 @@ class Sourced:
         loop = LoopRecord()
         loop.state_clock = StateClock()
         loop.mapper, loop.start = self.states.mapper, self.now
+        loop.state_clock = StateClock()
         step.function(step.record(), loop)
 
     def configure(self, **values):

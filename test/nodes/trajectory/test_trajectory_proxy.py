@@ -34,7 +34,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan
+from screw_dynamics_ros.nodes.model.parts import Adopted, Plan
 from screw_dynamics_ros.nodes.trajectory import goal_relay, trajectory_proxy
 from screw_dynamics_ros.nodes.trajectory.goal_preparation import prepare
 from screw_dynamics_ros.nodes.trajectory.goal_relay import ABORTED, CANCELED, SUCCEEDED, Phase

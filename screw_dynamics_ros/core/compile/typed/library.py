@@ -172,7 +172,7 @@ def compiled(
     ----------
     functions : sequence of typed functions
     externals : dict, optional
-        AddressTable of C functions by name; of others, those in the libraries of the process.
+        Addresses of C functions by name; of others, those in the libraries of the process.
 
     Raises
     ------

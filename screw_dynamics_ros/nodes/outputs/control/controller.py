@@ -23,13 +23,8 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.measured_body import vector
-from screw_dynamics_ros.nodes.hosting.output_group import (
-    Adopted,
-    Plan,
-    Stage,
-    StateStep,
-)
 from screw_dynamics_ros.nodes.model.actuated import actuated
+from screw_dynamics_ros.nodes.model.parts import Adopted, Plan, Stage, StateStep
 from screw_dynamics_ros.nodes.model.running_model import of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import sum_of_torques

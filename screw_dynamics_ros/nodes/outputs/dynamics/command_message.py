@@ -73,12 +73,7 @@ class CommandMessage(Record):
         self.torques[:] = command[self.places]
         self.latest = latest
 
-    @property
-    def is_in_time(self) -> bool:
-        """Whether the deadline has not passed."""
-        return time.monotonic() <= self.latest
-
     def __call__(self, stamp: bytes) -> bytes | None:
         """Return the message, or None after the deadline; called right before sending."""
         data = self.template.encode(stamp)
-        return data if self.is_in_time else None
+        return data if time.monotonic() <= self.latest else None

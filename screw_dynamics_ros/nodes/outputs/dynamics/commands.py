@@ -33,8 +33,8 @@ from screw_dynamics_ros.core.motion.control import (
 )
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import StateStep
 from screw_dynamics_ros.nodes.model.actuated import actuated
+from screw_dynamics_ros.nodes.model.parts import StateStep
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.data_path.records import STEP_FAILED
 from screw_dynamics_ros.ros.diagnostics import Level, Status

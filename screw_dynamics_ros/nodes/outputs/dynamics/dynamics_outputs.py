@@ -26,9 +26,9 @@ from screw_dynamics_ros.core.robot.actuated_robot import Source
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan, Stage, StateStep
 from screw_dynamics_ros.nodes.model import torque_terms
 from screw_dynamics_ros.nodes.model.actuated import actuated
+from screw_dynamics_ros.nodes.model.parts import Adopted, Plan, Stage, StateStep
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import TorqueTerms

@@ -93,8 +93,8 @@ def fill_reduced(o: ObservableState, loop: LoopRecord) -> int:
     rank = o.decomposition.rank
     if not filter_reduced(o.reduced, w, rank, loop.mapper.accepted, loop.state_clock.elapsed):
         return NOT_VALID
-    shorten(w, o.bands[1])
-    shorten(w[3:], o.bands[2])
+    shorten(w, float(o.bands[1]))  # as a number of Python, which does not warn of NaN
+    shorten(w[3:], float(o.bands[2]))
     return VALID
 
 

@@ -15,7 +15,7 @@ from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps
 from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import ObserverState
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import Stage, StateStep
+from screw_dynamics_ros.nodes.model.parts import Stage, StateStep
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification

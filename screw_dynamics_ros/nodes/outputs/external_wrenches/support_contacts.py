@@ -30,7 +30,7 @@ from screw_dynamics_ros.core.robot.actuated_robot import Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.state_clock import StateClock
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import Stage, python_step
+from screw_dynamics_ros.nodes.model.parts import Stage, python_step
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.model.torque_terms import base_momentum
 from screw_dynamics_ros.ros.diagnostics import Level, Status

@@ -17,7 +17,7 @@ from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.errors import NotAtRestError
 from screw_dynamics_ros.core.measurement.estimation.steadiness import two_levels
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import Stage, StateStep, python_step
+from screw_dynamics_ros.nodes.model.parts import Stage, StateStep, python_step
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters

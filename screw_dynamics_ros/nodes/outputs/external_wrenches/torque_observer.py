@@ -30,7 +30,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.table import (
     parameter_texts,
 )
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import Stage, StateStep
+from screw_dynamics_ros.nodes.model.parts import Stage, StateStep
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.ros.diagnostics import Level, Status

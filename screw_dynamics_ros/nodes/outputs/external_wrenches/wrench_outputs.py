@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.measurement.estimation import smallest_singular_val
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Stage, python_step
+from screw_dynamics_ros.nodes.model.parts import Adopted, Stage, python_step
 from screw_dynamics_ros.nodes.parameters import frame_parameters
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 from screw_dynamics_ros.ros.data_path.records import TAKEN

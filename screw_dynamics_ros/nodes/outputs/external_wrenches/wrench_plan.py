@@ -13,7 +13,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import ObserverPlan
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.output_group import Plan
+from screw_dynamics_ros.nodes.model.parts import Plan
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 

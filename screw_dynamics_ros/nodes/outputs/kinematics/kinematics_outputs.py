@@ -22,8 +22,8 @@ from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.hosting.output_group import Adopted, Plan, Stage
 from screw_dynamics_ros.nodes.model.actuated import actuated
+from screw_dynamics_ros.nodes.model.parts import Adopted, Plan, Stage
 from screw_dynamics_ros.nodes.model.running_model import RunningModel, of_joints
 from screw_dynamics_ros.nodes.parameters import frame_parameters, transform_parameters
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames

@@ -10,8 +10,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core import AnnotationSettings, Robot, annotate_arrays
-from screw_dynamics_ros.core.measurement.estimation.observers.observer import QUANTITIES, Observer
+from screw_dynamics_ros.core.measurement.estimation.observers.observer import QUANTITIES
 from screw_dynamics_ros.core.measurement.estimation.observers.parameters import ObserverParameters
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
 from screw_dynamics_ros.core.measurement.estimation.observers.table import (
@@ -21,7 +20,6 @@ from screw_dynamics_ros.core.measurement.estimation.observers.table import (
     parameter_texts,
 )
 from screw_dynamics_ros.core.state_clock import StateClock
-from support.paths import URDF
 
 PARAMETERS = {each.name for each in fields(ObserverParameters)}
 
@@ -54,44 +52,3 @@ def test_states_keep_their_size_and_torques_settle(name):
         D = observer.covariance(n, state).reshape(n, n)
         np.testing.assert_allclose(D, D.T)
         assert np.linalg.eigvalsh(D).min() > 0.0
-
-
-def test_a_new_observer_is_a_row(monkeypatch):
-    """The mean of all static torques since the start, in nothing but a class and its row."""
-
-    class Mean(Observer):
-        text = 'mean since the start'
-        reads = ('static_torque',)
-
-        def state_size(self, n):
-            return n + 1
-
-        def advance(self, state, sample):
-            count = state[:1] + 1.0
-            return np.concatenate(
-                [count, state[1:] + (sample['static_torque'] - state[1:]) / count]
-            )
-
-        def torques(self, n, state, given):
-            return state[..., 1:]
-
-        def settling_time(self, time_constant):
-            return 0
-
-    monkeypatch.setitem(OBSERVERS, 'mean', Mean())
-    robot = Robot.from_urdf(str(URDF / 'planar_2r.urdf'), backend='python')
-    rng = np.random.default_rng(0)
-    q, v, tau = rng.normal(size=(3, 6, 2))
-    found = annotate_arrays(
-        robot,
-        np.arange(6) * 1_000_000,
-        q,
-        v,
-        tau,
-        outputs=['external_torque'],
-        settings=AnnotationSettings(observer='mean'),
-    )
-    rest = robot.inverse_dynamics(q, v, np.zeros((6, 2))) + robot.friction_torques(v) - tau
-    expected = np.cumsum(rest, axis=0) / np.arange(1, 7)[:, None]
-    np.testing.assert_allclose(found['external_torque'], expected, atol=1e-12)
-    assert 'mean: mean since the start' in descriptions()

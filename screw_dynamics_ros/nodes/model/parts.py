@@ -1,13 +1,13 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The interface of output groups."""
+"""The interface of the parts of a model node, and of its groups of outputs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile.typed.records import Record
@@ -15,36 +15,15 @@ from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.data_path.records import STEP_FAILED
-from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
 from screw_dynamics_ros.ros.process.python_function import PythonFunction
+from screw_dynamics_ros.ros.status import Status
 from screw_dynamics_ros.ros.topics.channel import Channel
 
-from ..model.running_model import RunningModel
+from .running_model import RunningModel
 
 NO_RECORD = Record()
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """Requirements of a group for one robot; immutable.
-
-    Groups define subclasses with the data they need to bind a model.
-
-    Attributes
-    ----------
-    outputs : sequence
-        Outputs of the kernel, as for `Robot.fuse`, finite for finite states.
-    unbounded : sequence
-        Further outputs, which may be infinite or NaN.
-    parameters : mapping
-        Further vectors that formulas read; the kernel reads these arrays at each evaluation.
-    """
-
-    outputs: Sequence[Output | Formula]
-    unbounded: Sequence[Output | Formula] = ()
-    parameters: Mapping[str, Array] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -103,6 +82,60 @@ class Stage:
     is_needed: Callable[[], bool] = always
     observe: Callable[[ObservedState], None] | None = None
     use_refused: Callable[[JointStateMapper, JointStateMessage], None] | None = None
+
+
+class HostPart:
+    """A part of a `ModelHost`; each method does nothing unless a part defines it.
+
+    All but `stages` and `report` are called with the lock of states.
+
+    Attributes
+    ----------
+    PARAMETERS : set of str
+        Names of parameters; `update_parameters` is called when one of them changes.
+    """
+
+    PARAMETERS: ClassVar[Set[str]] = frozenset()
+
+    def stages(self) -> Sequence[Stage]:
+        """Return the stages for each joint state, in order."""
+        return ()
+
+    def use(self, model: RunningModel) -> None:
+        """Adopt a model."""
+
+    def keep_house(self) -> None:
+        """Do periodic work, also without joint states, and after a model has been adopted."""
+
+    def update_parameters(self) -> None:
+        """Apply the parameters."""
+
+    def restart_time(self) -> None:
+        """Discard measurements, because simulated time went back."""
+
+    def report(self, status: Status) -> None:
+        """Report in the status `payload`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Requirements of a group for one robot; immutable.
+
+    Groups define subclasses with the data they need to bind a model.
+
+    Attributes
+    ----------
+    outputs : sequence
+        Outputs of the kernel, as for `Robot.fuse`, finite for finite states.
+    unbounded : sequence
+        Further outputs, which may be infinite or NaN.
+    parameters : mapping
+        Further vectors that formulas read; the kernel reads these arrays at each evaluation.
+    """
+
+    outputs: Sequence[Output | Formula]
+    unbounded: Sequence[Output | Formula] = ()
+    parameters: Mapping[str, Array] = field(default_factory=dict)
 
 
 P = TypeVar('P', bound=Plan)
