@@ -138,7 +138,7 @@ class ModelHost:
         self.multi_dof_source = MultiDofSource(node, self.parameters, self.states)
         self.gravity_source = GravitySource(node, self.parameters, self.states, self.gravity)
         self.diagnostics.add(self.payload_status)
-        self.diagnostics.add(self.model_state_status)
+        self.diagnostics.add(self.model_state.status)
         self.drawing = DrawingProcess()
         self.parts: list[HostPart] = [
             self.base_source,
@@ -295,12 +295,6 @@ class ModelHost:
             compiling=self.source.compiling,
             multi_dof=self.multi_dof_source.source,
         )
-
-    def model_state_status(self) -> Status:
-        """Report the parts of the model state."""
-        status = Status('model state')
-        self.model_state.report(status)
-        return status
 
     def joint_state_status(self) -> Status:
         """Report whether joint states arrive, and their faults."""

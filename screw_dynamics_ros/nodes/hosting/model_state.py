@@ -144,18 +144,16 @@ class ModelStateTopic:
             # Controllers must not lose their commands.
             channel.is_muted = not separate and channel.follows_states
 
-    def report(self, status: Status) -> None:
-        """Report outputs that are not there."""
-        wanted = self._parameters[model_state_parameters.PARTS]
-        if not wanted:
-            return
-        if ModelState is None:
+    def status(self) -> Status:
+        """Report the parts of the model state, and outputs that are not there."""
+        status, wanted = Status('model state'), self._parameters[model_state_parameters.PARTS]
+        if wanted and ModelState is None:
             status.report(
                 Level.ERROR,
                 'no ~/model_state: the package screw_dynamics_msgs is not installed, or is too '
                 f'old; {REMEDY}',
             )
-        elif self.layout is not None:
+        elif wanted and self.layout is not None:
             status.values['~/model_state'] = (
                 f'{len(self.layout.parts)} parts, {self.layout.size} numbers'
             )
@@ -165,6 +163,7 @@ class ModelStateTopic:
                     f'~/model_state has no {", ".join(self._absent)}: no node in this process has '
                     'this output for this robot; correct the parameter model_state',
                 )
+        return status
 
 
 class Encoder:

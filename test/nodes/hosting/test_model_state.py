@@ -261,7 +261,7 @@ def test_another_robot_or_choice_has_another_layout(bench):
     made.node.set_parameters([Parameter('model_state', value=['energy'])])
     made.finish()
     assert [part.name for part in layout_of(made).parts] == ['energy']
-    status = made.host.model_state_status()
+    status = made.host.model_state.status()
     assert not status.texts
     made.node.set_parameters([Parameter('model_state', value=['wrench'])])
     adopt(made, urdf_path('planar_2r').read_text().replace('planar', 'level'))
