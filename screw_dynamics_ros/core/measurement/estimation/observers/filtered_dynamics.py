@@ -32,7 +32,6 @@ import numpy as np
 
 from screw_dynamics_ros.core.types import Array
 
-from ..noise_propagation import StageWeights, momentum_stage, torque_stage
 from .observer import FirstOrderObserver, Sample
 
 
@@ -55,10 +54,6 @@ class FilteredDynamics(FirstOrderObserver):
         inertial = M @ a if M.ndim == 2 else np.einsum('kij,kj->ki', M, a)
         torques: Array = inertial + rest
         return torques
-
-    def noise(self, decay: float, rate: float) -> tuple[list[StageWeights], list[StageWeights]]:
-        """Return the filtered stages: mean of two efforts, and M times the change of velocities."""
-        return [torque_stage(decay)], [momentum_stage(decay, rate)]
 
 
 def filtered_step(state: Array, v: Array, rest: Array, decay: Array, rate: Array) -> Array:
