@@ -264,7 +264,7 @@ class LoopTables:
         template = getattr(channel.message, 'template', channel.message)
         channel.is_model_state, channel.is_published = encoder is not None, channel.is_sent
         channel.handle = None
-        if isinstance(template, Template) and channel.is_due is None and channel.is_sent:
+        if isinstance(template, Template) and channel.is_sent:
             channel.handle = self.functions.publisher(channel.publisher)
         if self._gates.get(channel) is not channel.gates:
             self._gates[channel] = channel.gates

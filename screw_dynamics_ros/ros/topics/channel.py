@@ -67,8 +67,6 @@ class Channel(ChannelRecord):
     is_valid : callable, optional
         Whether there is something to publish, where the gates leave it to Python; may compute the
         numbers.
-    is_due : callable, optional
-        Whether to publish a valid message on the topic: for topics with a separate rate.
     rate : RateLimit, optional
         There are no valid numbers before it is due.
     rank : int
@@ -101,7 +99,7 @@ class Channel(ChannelRecord):
     changes: ClassVar[int] = 0
 
     listeners, enabled, is_read, is_muted = Watched(), Watched(), Watched(), Watched()
-    is_due, gates = Watched(), Watched()
+    gates = Watched()
 
     def __init__(
         self,
@@ -115,7 +113,6 @@ class Channel(ChannelRecord):
         effort: bool = False,
         is_valid: Callable[[], bool] | None = None,
         gates: Sequence[Gate] | None = None,
-        is_due: Callable[[], bool] | None = None,
         rate: RateLimit | None = None,
         rank: int = 0,
         is_held: bool = False,
@@ -125,7 +122,7 @@ class Channel(ChannelRecord):
         self.send = raw_publish(publisher)
         self.targets: Mapping[Any, Array] = targets or {}
         self.velocity, self.effort = velocity, effort
-        self.is_valid, self.is_due, self.is_held = is_valid, is_due, is_held
+        self.is_valid, self.is_held = is_valid, is_held
         self.rank, self.follows_states = rank, follows_states
         if numbers is None and isinstance(message, Template):
             numbers = message.contents, message.arrays
@@ -150,8 +147,7 @@ class Channel(ChannelRecord):
 
     def _send(self) -> None:
         """Publish the numbers of the current joint state."""
-        if self.is_due is None or self.is_due():
-            self.publish(packed(self.valid_stamp))
+        self.publish(packed(self.valid_stamp))
 
     def publish(self, stamp: bytes) -> None:
         """Publish the current message, if there is one, with a stamp from `packed`."""

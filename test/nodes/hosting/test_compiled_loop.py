@@ -77,6 +77,28 @@ def test_singularity_measures_at_their_rate_need_no_python(pair, metric):
     assert [c.published for each in topics for c in each] == [4, 4]
 
 
+def test_transforms_at_a_reduced_rate_need_no_python(pair):
+    """By stamps; a change of the rate counts at once."""
+    both = pair(model_state=['transforms'])
+    for node in both.nodes:
+        node.part.first._transforms._other_transforms.found = list
+        node.part.first._transforms.look()
+    both.listen(('/model_state', '/tf'))
+    both.send()
+    counts = []
+    for rate in (0.0, 300.0, 100.0):
+        both.set(publish_frequency=rate)
+        both.listen(('/model_state', '/tf'))
+        both.published.clear()
+        for _ in range(20):
+            both.wait(0.001)
+            both.send()
+        assert both.loop.outcomes[-20:] == ['done'] * 20
+        counts.append(sum(topic == '/tf' for topic, _ in both.published))
+        assert sum(topic.endswith('/model_state') for topic, _ in both.published) == 20
+    assert counts == [20, 6, 2]
+
+
 @pytest.mark.parametrize('rate', [250.0, 900.0, 1000.0])
 def test_rates_are_met_with_jitter(pair, rate):
     both, random = pair(model_state=[''], singularity_rate=rate), np.random.default_rng(9)
