@@ -68,7 +68,7 @@ class NoiseVariance(Record):
     def take(self, stages: Sequence[Sequence[float]], number: int) -> float:
         """Return `variance_after` for these weights (e, w0, w1) of all stages."""
         self.weights[3:] = np.ravel(stages)
-        return variance_after(self, number)
+        return float(variance_after(self, number))
 
 
 @typed
