@@ -19,9 +19,9 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.nodes.outputs.kinematics import kinematics_outputs
-from screw_dynamics_ros.nodes.outputs.kinematics.reported_transforms import StampDecimation
 from screw_dynamics_ros.ros.diagnostics import Level
 from screw_dynamics_ros.ros.process.faults import FAULTS
+from screw_dynamics_ros.ros.process.rate_limit import RateLimit
 from support.host_bench import Bench, serialized
 from support.ros_harness import LATCHED
 
@@ -257,8 +257,8 @@ def test_every_state_has_transforms_of_its_own_stamp(launch):
 @pytest.mark.parametrize(('period', 'expected'), [(1, 20), (3, 20), (20, 20), (50, 20), (60, 17)])
 def test_frequency_counts_stamps(period, expected):
     """In one second at 20 Hz, as often as the states allow."""
-    decimation = StampDecimation(lambda: 20.0)
-    assert sum(decimation.is_due(k * MS) for k in range(0, 1000, period)) == expected
+    limit = RateLimit(20.0)
+    assert sum(limit.use(k * MS) for k in range(0, 1000, period)) == expected
 
 
 @pytest.mark.parametrize('names', [['a', 'b', 'g'], ['a', 'b']])

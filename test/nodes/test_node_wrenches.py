@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS
 from screw_dynamics_ros.core.measurement.estimation.dead_band import dead_band, dead_band_of_size
 from screw_dynamics_ros.core.measurement.estimation.low_pass import weights
 from screw_dynamics_ros.nodes.outputs.external_wrenches import (
-    observable_wrenches,
+    observable_step,
     torque_covariance,
 )
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
@@ -303,8 +303,8 @@ def test_covariance_needs_no_more_when_nobody_listens(bench, robot, monkeypatch)
         lambda channel: setattr(channel, 'listeners', channel.topic.split('/')[3] in listened),
     )
     bench.host.states.look_for_listeners()
-    monkeypatch.setattr(observable_wrenches.ObservableWrench, 'seen', None)
-    monkeypatch.setattr(torque_covariance.TorqueNoise, 'covariance', None)
+    monkeypatch.setattr(observable_step, 'decompose_once', None)
+    monkeypatch.setattr(torque_covariance, 'update_covariance', None)
     sent = set(push(bench, robot, APPLIED)) - {'markers'}  # drawn beside, of states before
     monkeypatch.undo()
     bench.host.states.look_for_listeners()

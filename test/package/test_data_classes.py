@@ -18,8 +18,8 @@ HOLD_ARRAYS = re.compile(
 #: Filled while something is read, recorded, compiled or relayed.
 COLLECT = {
     'AllSolutions', 'BodyValues', 'ChainSolutions', 'Fault', 'FrameNode', 'JointStateMessage',
-    'NameMap', 'OpenLoop', 'Pack', 'Part', 'PlacedPart', 'Occurrences', 'Relay', 'Section',
-    'SpatialBody', 'Status', 'Suggestion', '_Body',
+    'NameMap', 'OpenLoop', 'Pack', 'Part', 'PlacedPart', 'Occurrences', 'Relay', 'Requests',
+    'Section', 'SpatialBody', 'Status', 'Suggestion', '_Body',
 }  # fmt: skip
 #: Two with the same values are not the same: one of several objects of a kind.
 SINGLE = {

@@ -199,7 +199,7 @@ class LoopTables:
             self._use_mapper(mapper)
         self._use_policies(pipeline, mapper)
         self._use_steps(pipeline.stages)
-        outputs = [(each, each.is_sent, each.is_due, each.gates) for each in pipeline.listened]
+        outputs = [(each, each.is_sent, each.gates) for each in pipeline.listened]
         if model is not self._model or outputs != self._outputs:
             loop.kernel, loop.arguments, loop.total = model.call, model.addresses, model.total
             self._use_channels(pipeline)
@@ -266,7 +266,7 @@ class LoopTables:
         template = getattr(channel.message, 'template', channel.message)
         channel.is_model_state, channel.is_published = encoder is not None, channel.is_sent
         channel.handle = None
-        if isinstance(template, Template) and channel.is_due is None and channel.is_sent:
+        if isinstance(template, Template) and channel.is_sent:
             channel.handle = self.functions.publisher(channel)
         if self._gates.get(channel) is not channel.gates:
             self._gates[channel] = channel.gates

@@ -462,11 +462,13 @@ def state_of_gate(loop: LoopRecord, gate: c.Gate) -> int:
 
 @typed
 def publish(channel: c.ChannelRecord, loop: LoopRecord) -> None:
-    """Publish an output, if it has subscribers, with the stamp of the joint state."""
+    """Publish an output, if it has subscribers and is due, with the stamp of the joint state."""
     if not channel.is_published:
         return
+    stamp = loop.mapper.stamp
+    if channel.topic_rate is not None and not use(channel.topic_rate, stamp):
+        return
     if channel.handle is not None:
-        stamp = loop.mapper.stamp
         sec = stamp // NANOSECONDS
         for k in range(len(channel.stamps)):
             target = channel.stamps[k].data

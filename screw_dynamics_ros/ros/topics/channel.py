@@ -51,8 +51,6 @@ class Channel(ChannelRecord):
     is_valid : callable, optional
         Whether there is something to publish, where the gates leave it to Python; may compute the
         numbers.
-    is_due : callable, optional
-        Whether to publish a valid message on the topic: for topics with a separate rate.
     rate : RateLimit, optional
         There are no valid numbers before it is due.
     rank : int
@@ -93,7 +91,6 @@ class Channel(ChannelRecord):
         effort: bool = False,
         is_valid: Callable[[], bool] | None = None,
         gates: Sequence[Gate] | None = None,
-        is_due: Callable[[], bool] | None = None,
         rate: RateLimit | None = None,
         rank: int = 0,
         is_held: bool = False,
@@ -103,7 +100,7 @@ class Channel(ChannelRecord):
         self.send = raw_publish(publisher)
         self.targets: Mapping[Any, Array] = targets or {}
         self.velocity, self.effort = velocity, effort
-        self.is_valid, self.is_due, self.is_held = is_valid, is_due, is_held
+        self.is_valid, self.is_held = is_valid, is_held
         self.rank, self.follows_states = rank, follows_states
         if numbers is None and isinstance(message, Template):
             numbers = message.contents, message.arrays
@@ -128,8 +125,7 @@ class Channel(ChannelRecord):
 
     def _send(self) -> None:
         """Publish the numbers of the current joint state."""
-        if self.is_due is None or self.is_due():
-            self.publish(packed(self.valid_stamp))
+        self.publish(packed(self.valid_stamp))
 
     def publish(self, stamp: bytes) -> None:
         """Publish the current message, if there is one, with a stamp from `packed`."""

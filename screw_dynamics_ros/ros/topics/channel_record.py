@@ -94,6 +94,8 @@ class ChannelRecord(Record):
     conditions : tuple of Gate
     is_model_state : bool
     rate : RateLimit or None
+    topic_rate : RateLimit or None
+        Of the messages on the topic, by stamps.
     state : int
         NOT_VALID or VALID: whether the numbers are valid for the current joint state.
     valid_stamp : int
@@ -112,6 +114,7 @@ class ChannelRecord(Record):
     conditions: tuple[Gate, ...]
     is_model_state: bool
     rate: RateLimit | None
+    topic_rate: RateLimit | None
     state: int
     valid_stamp: int
     published: int

@@ -77,6 +77,28 @@ def test_singularity_measures_at_their_rate_need_no_python(pair, metric):
     assert [c.published for each in topics for c in each] == [4, 4]
 
 
+def test_transforms_at_a_reduced_rate_need_no_python(pair):
+    """By stamps; a change of the rate counts at once."""
+    both = pair(model_state=['transforms'])
+    for node in both.nodes:
+        node.part.first._transforms._other_transforms.found = list
+        node.part.first._transforms.look()
+    both.listen(('/model_state', '/tf'))
+    both.send()
+    counts = []
+    for rate in (0.0, 300.0, 100.0):
+        both.set(publish_frequency=rate)
+        both.listen(('/model_state', '/tf'))
+        both.published.clear()
+        for _ in range(20):
+            both.wait(0.001)
+            both.send()
+        assert both.loop.outcomes[-20:] == ['done'] * 20
+        counts.append(sum(topic == '/tf' for topic, _ in both.published))
+        assert sum(topic.endswith('/model_state') for topic, _ in both.published) == 20
+    assert counts == [20, 6, 2]
+
+
 @pytest.mark.parametrize('rate', [250.0, 900.0, 1000.0])
 def test_rates_are_met_with_jitter(pair, rate):
     both, random = pair(model_state=[''], singularity_rate=rate), np.random.default_rng(9)
@@ -138,23 +160,29 @@ def test_observable_wrenches_need_no_python(pair):
     follow(q=np.zeros(2))
 
 
-def test_covariances_after_filters_are_left_to_python(pair):
+def test_covariances_after_filters_need_no_python(pair):
     both = pair(model_state=[''])
     topics = '/wrench_covariance/panda_hand_tcp', '/external_torque_covariance', '_tcp'
     for values in (
         {'force_dead_band': 1.0},
         {'wrench_cutoff': 20.0},
         {'force_dead_band': 0.0, 'torque_cutoff': 9.0, 'wrench_cutoff': 0.0},
-        {'torque_cutoff': 0.0, 'observer': 'momentum', 'observer_time_constant': 5e-4},
+        *(
+            {'torque_cutoff': 0.0, 'observer': name, 'observer_time_constant': 5e-4}
+            for name in ('momentum', 'filtered', 'kalman', 'sliding')
+        ),
+        {'torque_cutoff': 30.0, 'wrench_cutoff': 20.0, 'observer': 'momentum'},
         {'observer': 'static'},
     ):
         both.set(1, **values)
         both.listen(topics)
-        for k in range(4):
+        before = sum(c.published for c in both.loop.host.states.channels if 'cov' in c.topic)
+        for k in range(8):
             both.wait(0.001)
             both.send(tau=np.full(8, 1.0 + k))
-        is_plain = values in ({'force_dead_band': 1.0}, {'observer': 'static'})
-        assert (both.loop.outcomes[-1] == 'done') == is_plain
+        after = sum(c.published for c in both.loop.host.states.channels if 'cov' in c.topic)
+        assert after >= before + 8, values
+        assert both.loop.outcomes[-4:] == ['done'] * 4, values
 
 
 def test_constraint_wrenches_need_python_at_their_rate(pair):

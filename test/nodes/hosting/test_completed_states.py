@@ -212,7 +212,7 @@ def test_a_residual_map_needs_no_python(pair):
     """Nor does its confidence; recording, fitting and a tare change both nodes alike."""
     both = pair(description=PLANAR, model_state=[''])
     both.set(1, tare_samples=4)
-    topics = '/external_torque', '/residual', '/residual_confidence'
+    topics = '/external_torque', '_torque_covariance', '/residual', '/residual_confidence'
     both.listen(topics)
     residuals = [tare_of(node).residuals for node in both.nodes]
 

@@ -19,8 +19,9 @@ if not sys.platform.startswith('linux'):
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
-from support.input_messages import SLED, SOURCES
+from support.input_messages import SLED, SOURCES, odometry
 from support.loop_pair import ARM, pairs
+from support.robots import urdf_path
 
 MS = 10**6
 TOPICS = '/dynamics/gravity', '/coriolis', '/mass_matrix', '/external_torque', '/tf', '/base_wrench'
@@ -230,3 +231,42 @@ def test_random_sequences(pair, seed):
         texts = [[source.fault for source in node.host.inputs] for node in both.nodes]
         assert texts[0] == texts[1]
     assert both.loop.outcomes.count('done') > 100
+
+
+@pytest.mark.parametrize('observer', ['static', 'momentum', 'kalman'])
+def test_contact_wrenches_of_feet_need_no_python(pair, observer):
+    """Feet touch and lift, a state without efforts comes between, and parameters change."""
+    feet = ['FL_FOOT', 'FR_FOOT', 'HL_FOOT', 'HR_FOOT']
+    both = pair(model_state=['position'], base_source='odometry')
+    both.describe(urdf_path('solo12').read_text())
+    both.set(1, support_frames=feet, observer=observer, observer_time_constant=1e-3)
+    topics = (
+        *(f'contact_wrench{what}/{foot}' for what in ('', '_covariance') for foot in feet),
+        '/support',
+    )
+    q, random, seen = np.tile([0.1, 0.8, -1.6], 4), np.random.default_rng(4), set()
+    for values in (
+        {'support_share': 0.02},
+        {'support_base_deviation': [0.5, 3.0]},
+        {'support_share': 0.5},
+        {'support_moments': True},
+    ):
+        both.set(1, **values)
+        both.listen(topics)
+        both.published.clear()
+        for k in range(16):
+            both.wait(0.002)
+            for node in both.nodes:
+                with STATE_LOCK:
+                    message = odometry(both.loop.clock.time_ns(), 1.0 + 1e-4 * k)
+                    message.child_frame_id = node.host.model.robot.description.root
+                    node.host.base_source.receive_odometry(message)
+            tau = np.full(12, np.nan) if k == 2 else random.uniform(-0.5, 0.5, 12)
+            both.send(q=q + 0.01 * k, v=np.zeros(12), tau=tau * (k % 8))
+            (support,) = (c for c in both.loop.host.states.channels if c.topic.endswith('/support'))
+            seen |= set(support.arrays[0].tolist())
+        assert both.loop.outcomes[-12:] == ['done'] * 12
+        sent = {topic for topic, _ in both.published if topic.endswith(topics)}
+        assert len(sent) == (0 if 'support_moments' in values else 9)  # 24 unknowns of 18
+    assert seen >= {0.0, 1.0}
+    assert all('do not determine them' in report.summary for report in both.reports())

@@ -42,7 +42,12 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.types import Array
 
-from ..estimation.noise_propagation import NoiseVariance, momentum_stage, torque_stage
+from ..estimation.noise_propagation import (
+    NoiseVariance,
+    set_momentum_stage,
+    set_torque_stage,
+    variance_after,
+)
 from ..identification.dynamics.recording import JointRecording
 from ..identification.dynamics.result import DynamicIdentification
 from .annotate import annotate_arrays
@@ -207,10 +212,10 @@ def _divided(
     )
     step = float(np.median(np.concatenate([np.diff(run.recording.t) for run in runs])))
     decay = math.exp(-step / AnnotationSettings().observer_time_constant)
-    alpha, beta = (
-        NoiseVariance().take([stage], 0)
-        for stage in (torque_stage(decay), momentum_stage(decay, 1.0 / step))
-    )
+    of_efforts, of_momenta = NoiseVariance(1), NoiseVariance(1)
+    set_torque_stage(of_efforts, decay)
+    set_momentum_stage(of_momenta, decay, 1.0 / step)
+    alpha, beta = (variance_after(each, 0) for each in (of_efforts, of_momenta))
     q = np.concatenate([run.recording.q for run in runs])
     chosen = q[np.linspace(0, len(q) - 1, MASS_MATRICES).astype(int)]
     M2 = np.mean([robot.mass_matrix(each) ** 2 for each in chosen], axis=0)

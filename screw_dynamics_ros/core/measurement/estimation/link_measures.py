@@ -18,10 +18,9 @@ from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
 from screw_dynamics_ros.core.types import Array
 
+from .triangular import divide, factorize
 from .wrench_decomposition import Decomposition, decompose
 from .wrench_observability import WrenchObservability
-
-EPSILON = 2.0**-52
 
 
 class LinkMeasures(Record):
@@ -73,7 +72,7 @@ def measure_link(link: LinkMeasures) -> bool:
     if link.metric is not None:
         factor = link.scaled[6 * n :]
         factorize(link.metric, factor, n)
-        divide(link.jacobian, factor, link.scaled, n)
+        divide(link.jacobian, factor, link.scaled, 6, n)
         decompose(d, link.scaled)
     else:
         decompose(d, link.jacobian)
@@ -97,34 +96,3 @@ def set_measures(s: Floats, freedoms: int, numbers: Floats) -> bool:
     numbers[2] = float(rank)
     numbers[3] = product
     return True
-
-
-@typed
-def factorize(M: Floats, L: Floats, n: int) -> None:
-    """Set the Cholesky factor L (n, n), lower triangular, of M (n, n).
-
-    Where M is singular within rounding errors, the pivots are those errors.
-    """
-    largest = 0.0
-    for i in range(n):
-        largest = max(largest, M[n * i + i])
-    for i in range(n):
-        for j in range(i + 1):
-            x = M[n * i + j]
-            for k in range(j):
-                x -= L[n * i + k] * L[n * j + k]
-            if i == j:
-                L[n * i + i] = math.sqrt(max(x, EPSILON * largest))
-            else:
-                L[n * i + j] = x / L[n * j + j]
-
-
-@typed
-def divide(J: Floats, L: Floats, scaled: Floats, n: int) -> None:
-    """Set J L^-T (6, n) for J (6, n)."""
-    for i in range(6):
-        for j in range(n):
-            x = J[n * i + j]
-            for k in range(j):
-                x -= scaled[n * i + k] * L[n * j + k]
-            scaled[n * i + j] = x / L[n * j + j]

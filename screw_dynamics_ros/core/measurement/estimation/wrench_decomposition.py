@@ -23,10 +23,11 @@ import math
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
 
+from .triangular import EPSILON, product
+
 MOMENTS_FIRST, FORCES_FIRST = 0, 3  # the first component of a written wrench
 
 MAX_SWEEPS = 30  # rarely more than 8
-EPSILON = 2.0**-52
 NEGLIGIBLE = 2.0**-110  # squared length of a row of zeros, relative to all rows
 MIN_ELEMENT, MAX_ELEMENT, RESCALING = (
     2.0**-100,
@@ -179,15 +180,6 @@ def measure(rows: Floats, squares: Floats, n: int) -> float:
     for i in range(6):
         squares[i] = product(rows[i * n :], rows[i * n :], n)
         total += squares[i]
-    return total
-
-
-@typed
-def product(a: Floats, b: Floats, n: int) -> float:
-    """Return the scalar product of two rows."""
-    total = 0.0
-    for k in range(n):
-        total += a[k] * b[k]
     return total
 
 

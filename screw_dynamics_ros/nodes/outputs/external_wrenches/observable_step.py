@@ -26,7 +26,9 @@ from screw_dynamics_ros.core.measurement.estimation.wrench_observability import 
 )
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import LoopRecord
-from screw_dynamics_ros.ros.topics.channel_record import FOR_PYTHON, NOT_VALID, VALID
+from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID
+
+from .torque_covariance import TorqueCovariance, update_covariance
 
 
 class ObservableState(Record):
@@ -46,14 +48,16 @@ class ObservableState(Record):
         Joints of the Jacobian among them.
     selected : (n,) array
         Memory for their torques.
-    variances, covariance : (n,) and (n n,) arrays
-        Of their torques: by errors of the model, and in all.
+    variances : (n,) array
+        Of their torques, by errors of the model.
+    torque_covariance : TorqueCovariance
+        Of all joints, after the filters.
+    covariance : (n n,) array
+        Memory for that of the joints of the Jacobian.
     reduced : ReducedWrench
         Filter of the wrench.
     bands : (3,) array
         Dead bands, see `OutputFilters`.
-    has_constant_covariance : bool
-        Whether `covariance` is that of all states.
     validity_numbers, reduced_numbers, covariance_numbers : arrays
         Of the messages.
     """
@@ -66,10 +70,10 @@ class ObservableState(Record):
     places: Ints
     selected: Floats
     variances: Floats
+    torque_covariance: TorqueCovariance
     covariance: Floats
     reduced: ReducedWrench
     bands: Floats
-    has_constant_covariance: bool
     validity_numbers: Floats
     reduced_numbers: Floats
     covariance_numbers: Floats
@@ -77,7 +81,7 @@ class ObservableState(Record):
 
 @compiled_step
 def fill_validity(o: ObservableState, loop: LoopRecord) -> int:
-    """Write the validity, see `ObservableWrench.fill_validity`."""
+    """Write the numbers of `VALIDITY_LABELS`."""
     decompose_once(o, loop)
     return VALID if set_validity(o, o.validity_numbers) else NOT_VALID
 
@@ -100,10 +104,16 @@ def fill_reduced(o: ObservableState, loop: LoopRecord) -> int:
 
 @compiled_step
 def fill_covariance(o: ObservableState, loop: LoopRecord) -> int:
-    """Write the covariance of the wrench, see `ObservableWrench.fill_covariance`."""
-    if not o.has_constant_covariance:
-        return FOR_PYTHON
+    """Write the covariance (36,) of force and moment, row by row."""
     decompose_once(o, loop)
+    update_covariance(o.torque_covariance, loop.mapper.accepted, loop.state)
+    n = len(o.places)
+    row = len(o.torques)
+    for i in range(n):
+        for k in range(n):
+            o.covariance[n * i + k] = o.torque_covariance.covariance[
+                row * o.places[i] + o.places[k]
+            ]
     propagate_covariance(o.decomposition, FORCES_FIRST, o.covariance, o.covariance_numbers)
     return VALID
 

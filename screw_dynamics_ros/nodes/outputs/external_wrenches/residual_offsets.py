@@ -257,15 +257,6 @@ class ResidualOffsets:
         self._ask(task)
         return f'fitting {len(recordings)} poses; /diagnostics shows when the map is active'
 
-    # --- topics -----------------------------------------------------------------------------------
-
-    def variances(self) -> Array | None:
-        """Return the variances of the residuals of the active map (n,), or None."""
-        if self.map is None or self._mapper is None:
-            return None
-        variances: Array = np.square(self.map.deviation(self._mapper.q))
-        return variances
-
     # --- diagnostics ------------------------------------------------------------------------------
 
     def report(self, status: Status) -> None:

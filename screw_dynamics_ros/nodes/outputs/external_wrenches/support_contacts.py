@@ -5,44 +5,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
-from numpy.typing import NDArray
 from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.lie.screws import swap
+from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS, swap
+from screw_dynamics_ros.core.measurement.estimation.delay_line import DelayLine
 from screw_dynamics_ros.core.measurement.estimation.observers.generalized_momentum import (
+    GeneralizedMomentum,
     momentum_step,
 )
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
-from screw_dynamics_ros.core.measurement.estimation.support_wrenches import (
-    SupportWrenches,
-    support_wrenches,
-)
+from screw_dynamics_ros.core.measurement.estimation.support_wrenches import SupportWrenches
 from screw_dynamics_ros.core.measurement.estimation.threshold_flag import ThresholdFlag
-from screw_dynamics_ros.core.robot.actuated_robot import Source
+from screw_dynamics_ros.core.robot.actuated_robot import elements
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
-from screw_dynamics_ros.core.state_clock import StateClock
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.model.parts import Stage, python_step
+from screw_dynamics_ros.nodes.model.parts import Stage, StateStep
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
+from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import base_momentum
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.names import shorten, topic_tokens
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.channel_record import CALL, TRUE, Gate
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 from ..quantity_messages import numbers_of
+from . import support_step as step
+from .observer_step import ObserverState, advance_observer, keep_state
 from .torque_covariance import TorqueCovariance
+from .torque_observer import TorqueObserver
 
 TABLE = (
     Specification(
@@ -79,8 +79,6 @@ TABLE = (
 SHAPING = {'support_frames'}
 
 MIN_FORCE = 1e-6  # of a link in contact, without weight [N]
-MIN_DEVIATION = 1e-6  # of the torque of a joint, with which weights are finite [N m, N]
-WRENCH_ROWS = ('fx', 'fy', 'fz', 'mx', 'my', 'mz')
 
 
 @dataclass(frozen=True)
@@ -91,24 +89,48 @@ class SupportPlan:
     ----------
     tokens : dict
         The last part of the topic name of each link; empty without a floating base.
-    base : output, Formula or None
-        The wrench on the base without acceleration, force first.
-    momentum : Formula or None
-        `base_momentum`, unless the observer is static.
+    jacobians : tuple of Formula
+        Body Jacobians of the links, (6, 6 + n): columns of the base, then of the n joints.
+    base : Formula or None
+        The wrench on the base, angular part first: without acceleration, or by its momentum.
+    state : Formula or None
+        State of the observer of its momentum, unless the observer is static.
     fault : str
         Why there is no estimate, empty if there is one or none is wanted.
+    steps : ObserverSteps
+        Of the observer of the momentum.
+    memory : (18,) array
+        Its state.
     """
 
-    tokens: dict[str, str]
-    base: Source | None
-    momentum: Formula | None = None
+    tokens: dict[str, str] = field(default_factory=dict)
+    jacobians: tuple[Formula, ...] = ()
+    base: Formula | None = None
+    state: Formula | None = None
     fault: str = ''
+    steps: ObserverSteps = field(default_factory=lambda: ObserverSteps(6))
+    memory: Array = field(default_factory=lambda: np.zeros(18))
 
     @property
     def outputs(self) -> list[Any]:
         """Outputs of the kernel."""
-        jacobians = [('jacobian', link, 'body') for link in self.tokens]
-        return [*jacobians, *(each for each in (self.base, self.momentum) if each is not None)]
+        made = *self.jacobians, self.base, self.state
+        return [each for each in made if each is not None]
+
+    @property
+    def parameters(self) -> dict[str, Array]:
+        """The inputs of the program that `state` reads."""
+        return {'base_observer': self.memory, 'base_step': self.steps.numbers}
+
+
+def state_of_base(state: Array, momentum: Array, numbers: Array) -> Array:
+    """Return the next state of the observer of `base_momentum`."""
+    return momentum_step(state, momentum[:6], momentum[6:], numbers[:6], numbers[6:7])
+
+
+def last_of_three(state: Array) -> Array:
+    """Return the torques in the state of `momentum_step`."""
+    return state.reshape(3, -1)[2]
 
 
 class SupportContacts:
@@ -118,190 +140,111 @@ class SupportContacts:
     ----------
     parameters : Parameters
         With the rows of `TABLE`.
-    clock : StateClock
     """
 
-    def __init__(self, parameters: Parameters, clock: StateClock) -> None:
-        self._parameters, self._clock = parameters, clock
-        self._plan = SupportPlan({}, None)
-        self._flags: list[ThresholdFlag] = []
-        self._reason = ''
-        self._found: SupportWrenches | None = None
-        self._steps, self._state = ObserverSteps(6), np.zeros(18)
+    def __init__(self, parameters: Parameters) -> None:
+        self._parameters = parameters
+        self._plan, self._observer = SupportPlan(), ObserverState()
+        self._state = step.SupportState()
+        self._state.flags = ()
 
     def plan(self, robot: Robot) -> SupportPlan:
         """Choose the links."""
         wanted = [name for name in self._parameters['support_frames'] if name]
         links = [name for name in wanted if name in robot.link_names]
         if wanted and not robot.floating_base:
-            return SupportPlan({}, None, fault='the base is fixed; set base_source')
+            return SupportPlan(fault='the base is fixed; set base_source')
         if len(links) < len(wanted):
             absent = shorten([name for name in wanted if name not in links])
-            return SupportPlan({}, None, fault=f'the robot has no link {absent}')
+            return SupportPlan(fault=f'the robot has no link {absent}')
         if not links:
-            return SupportPlan({}, None)
-        is_static = self._parameters['observer'] == 'static'
-        momentum = None if is_static else base_momentum(robot)
-        return SupportPlan(topic_tokens(links), numbers_of('base_wrench', robot), momentum)
+            return SupportPlan()
+        columns = [*range(6), *coordinates(robot, scalar_joints(robot))[1].tolist()]
+        jacobians = tuple(elements(('jacobian', link, 'body'), columns) for link in links)
+        if self._parameters['observer'] == 'static':
+            state, base = None, Formula('base', (numbers_of('base_wrench', robot),), swap)
+        else:
+            inputs = 'base_observer', base_momentum(robot), 'base_step'
+            state = Formula('momentum observer of the base', inputs, state_of_base)
+            base = Formula('base', (state,), last_of_three)
+        return SupportPlan(topic_tokens(links), jacobians, base, state)
 
     def bind(
         self,
         model: RunningModel,
-        mapper: JointStateMapper,
         plan: SupportPlan,
         torque: Formula,
         covariance: TorqueCovariance,
-        is_settled: Callable[[], bool],
+        observer: TorqueObserver,
         publishers: Publishers,
         prefix: str,
     ) -> list[Channel]:
         """Return the topics.
 
-        `torque` are the external torques (n,), `covariance` is theirs; `is_settled` returns whether
-        they are valid.
+        `torque` are the external torques (n,) by `observer`, `covariance` is theirs.
         """
-        self._plan, self._solved, self._found = plan, -1, None
-        self._model, self._mapper, self._is_settled = model, mapper, is_settled
-        self._covariance = covariance
-        self._steps.restart()
+        self._plan, results = plan, model.results
+        state = self._state = step.SupportState()
+        state.flags = ()
         if plan.base is None:
             return []
-        self._torque, self._places = torque, np.concatenate([np.arange(6), model.v_places])
+        m = len(plan.tokens)
         self._weight = model.robot.total_mass * float(np.linalg.norm(model.robot.gravity))
-        limit = self._limit
-        self._flags = [ThresholdFlag(limit, 0.5 * limit, 0.0, 0.0) for _ in plan.tokens]
-        channels = []
-        for k, (link, token) in enumerate(plan.tokens.items()):
+        jacobians = [results[each] for each in plan.jacobians]
+        state.found = SupportWrenches(jacobians, 6 + len(model.joints))
+        state.base, state.torques = results[plan.base], results[torque]
+        state.covariance = covariance
+        state.sizes, state.base_deviations = np.zeros(m), np.zeros(6)
+        state.flags = tuple(ThresholdFlag(np.ones(1), np.zeros(1), 0.0, 0.0) for _ in range(m))
+        if plan.state is not None:
+            state.observer = base = self._observer
+            base.steps, base.state, base.result = plan.steps, plan.memory, results[plan.state]
+            base.line, base.is_pending = DelayLine(0), False
+        self.update_parameters()
+
+        def channel(kind: type, name: str, template: Template) -> Channel:
+            gates = Gate(TRUE, observer.settled), Gate(CALL, state, step.fill_support)
+            publisher = publishers.get(kind, f'~/{name}')
+            return Channel(publisher, template, name=name, velocity=True, effort=True, gates=gates)
+
+        flags = templates.matrix(tuple(plan.tokens))
+        state.numbers = flags.array(0)
+        channels = [channel(Float64MultiArray, 'support', flags)]
+        for (link, token), contact in zip(plan.tokens.items(), state.found.contacts):
             wrench = templates.wrench(prefix + link)
             square = templates.matrix(WRENCH_ROWS, WRENCH_ROWS)
-            for kind, name, template, fill in (
-                (WrenchStamped, 'contact_wrench', wrench, self._fill_wrench),
-                (Float64MultiArray, 'contact_wrench_covariance', square, self._fill_covariance),
-            ):
-                channels.append(
-                    self._channel(publishers, kind, f'{name}/{token}', template, partial(fill, k))
-                )
-        flags = templates.matrix(tuple(plan.tokens))
-        channels.append(
-            self._channel(publishers, Float64MultiArray, 'support', flags, self._fill_flags)
-        )
+            contact.wrench, contact.covariance = wrench.array(0), square.array(0)
+            channels.append(channel(WrenchStamped, f'contact_wrench/{token}', wrench))
+            name = f'contact_wrench_covariance/{token}'
+            channels.append(channel(Float64MultiArray, name, square))
         return channels
 
-    def _channel(
-        self,
-        publishers: Publishers,
-        kind: type,
-        name: str,
-        template: Any,
-        fill: Callable[[SupportWrenches, Array], None],
-    ) -> Channel:
-        numbers = template.array(0)
-
-        def is_valid() -> bool:
-            found = self._current()
-            if found is None:
-                return False
-            fill(found, numbers)
-            return True
-
-        return Channel(
-            publishers.get(kind, f'~/{name}'),
-            template,
-            name=name,
-            velocity=True,
-            effort=True,
-            is_valid=is_valid,
+    def update_parameters(self) -> None:
+        """Apply the current values of the parameters."""
+        state, value, steps = self._state, self._parameters, self._plan.steps
+        if not state.flags:
+            return
+        steps.time_constants[:] = value['observer_time_constant']
+        self._observer.settling_time = GeneralizedMomentum().settling_time(
+            steps.longest_time_constant
         )
-
-    def _fill_wrench(self, k: int, found: SupportWrenches, numbers: Array) -> None:
-        numbers[:] = swap(found.wrenches[k])
-
-    def _fill_covariance(self, k: int, found: SupportWrenches, numbers: Array) -> None:
-        C = found.covariances[k]
-        numbers[:] = np.block([[C[3:, 3:], C[3:, :3]], [C[:3, 3:], C[:3, :3]]]).ravel()
-
-    def _fill_flags(self, found: SupportWrenches, numbers: Array) -> None:
-        numbers[:] = [flag.is_raised for flag in self._flags]
-
-    # --- one state ------------------------------------------------------------------------------
+        force, moment = value['support_base_deviation']
+        deviations = np.array([moment] * 3 + [force] * 3)
+        state.base_deviations[:] = np.maximum(deviations, step.MIN_DEVIATION)
+        state.found.has_moments = value['support_moments']
+        for contact in state.found.contacts:
+            contact.covariance[:] = 0.0
+        limit = np.array([max(value['support_share'] * self._weight, MIN_FORCE)])
+        for flag in state.flags:
+            flag.set_thresholds(limit, 0.5 * limit)
 
     def stage(self) -> Stage:
         """Return the stage that observes the momentum of the base."""
         return Stage(
-            consume=python_step('momentum of the base', self._observe),
-            is_needed=lambda: self._plan.momentum is not None,
+            StateStep(advance_observer, lambda: self._observer),
+            StateStep(keep_state, lambda: self._observer),
+            is_needed=lambda: self._state.observer is not None,
         )
-
-    def _observe(self) -> None:
-        """Advance the wrench on the base to a state."""
-        plan, steps, mapper = self._plan, self._steps, self._mapper
-        if plan.momentum is None:
-            return
-        if not mapper.has_velocity:
-            steps.restart()
-            return
-        steps.time_constants[:] = self._parameters['observer_time_constant']
-        if steps.advance(self._clock.elapsed):
-            self._state[:] = 0.0
-        p, known = self._model.results[plan.momentum].reshape(2, 6)
-        decay, rate = steps.numbers[:6], steps.numbers[6:7]
-        self._state = momentum_step(self._state, p, known, decay, rate)
-
-    def _current(self) -> SupportWrenches | None:
-        """Return the wrenches of the current state, None if they are unknown."""
-        mapper = self._mapper
-        if self._solved != mapper.accepted:
-            self._solved = mapper.accepted
-            self._found = self._solve() if self._is_settled() else None
-        return self._found
-
-    def _solve(self) -> SupportWrenches | None:
-        """Estimate all wrenches, then those of the links in contact alone."""
-        results, plan = self._model.results, self._plan
-        assert plan.base is not None
-        if plan.momentum is not None and not self._steps.settled:
-            self._reason = 'the observer of the base has not settled since its last start'
-            return None
-        base = swap(results[plan.base]) if plan.momentum is None else self._state[12:]
-        forces = np.concatenate([base, results[self._torque]])
-        J = np.array([results['jacobian', link, 'body'] for link in plan.tokens])
-        J = J[:, :, self._places]
-        if not (np.isfinite(forces).all() and np.isfinite(J).all()):
-            self._reason = 'a number is not finite'
-            return None
-        force, moment = self._parameters['support_base_deviation']
-        joints = np.sqrt(np.diagonal(self._covariance.now()))
-        deviations = np.maximum(np.concatenate([[moment] * 3, [force] * 3, joints]), MIN_DEVIATION)
-        solve = partial(
-            support_wrenches,
-            forces=forces,
-            deviations=deviations,
-            moments=self._parameters['support_moments'],
-        )
-        every = solve(J)
-        if every is None:
-            self._reason = 'the joint torques do not determine them in this configuration'
-            return None
-        self._reason = ''
-        touching = self._in_contact(every)
-        found = solve(J[touching])
-        assert found is not None  # with fewer unknowns
-        wrenches, covariances = np.zeros_like(every.wrenches), every.covariances
-        wrenches[touching], covariances[touching] = found
-        return SupportWrenches(wrenches, covariances)
-
-    @property
-    def _limit(self) -> Array:
-        """Force above which a link is in contact, (1,) [N]."""
-        return np.array([max(self._parameters['support_share'] * self._weight, MIN_FORCE)])
-
-    def _in_contact(self, found: SupportWrenches) -> NDArray[np.bool_]:
-        """Return which links are in contact, (m,)."""
-        limit = self._limit
-        for flag, wrench in zip(self._flags, found.wrenches):
-            flag.set_thresholds(limit, 0.5 * limit)
-            flag.take(np.array([np.linalg.norm(wrench[3:])]), self._clock.elapsed)
-        return np.array([flag.is_raised for flag in self._flags])
 
     def report(self, status: Status) -> None:
         """Report the links in contact, and why there is no estimate."""
@@ -310,7 +253,8 @@ class SupportContacts:
             status.report(Level.ERROR, f'no contact wrenches: {plan.fault}')
         if plan.base is None:
             return
-        touching = [link for link, flag in zip(plan.tokens, self._flags) if flag.is_raised]
+        flags, reason = self._state.flags, step.REASONS[self._state.outcome]
+        touching = [link for link, flag in zip(plan.tokens, flags) if flag.is_raised]
         status.values['in contact'] = ', '.join(touching) or 'none'
-        if self._reason:
-            status.report(Level.WARN, f'no contact wrenches: {self._reason}')
+        if reason:
+            status.report(Level.WARN, f'no contact wrenches: {reason}')

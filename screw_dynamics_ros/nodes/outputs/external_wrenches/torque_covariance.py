@@ -5,112 +5,125 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.library import calls
 from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps
-from screw_dynamics_ros.core.measurement.estimation.noise_propagation import TorqueNoise
-from screw_dynamics_ros.core.measurement.estimation.observers.quantities import Observation
+from screw_dynamics_ros.core.measurement.estimation.noise_propagation import (
+    NO_SAMPLE,
+    TorqueNoise,
+    set_noise_covariance,
+)
+from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import ObserverPlan
+from screw_dynamics_ros.core.measurement.estimation.residual_map import confidence
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
+from screw_dynamics_ros.ros.data_path.loop import compiled_step
+from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.topics.channel_record import VALID
 
+from .residual_step import PoseOffset
 from .torque_observer import TorqueObserver
 
 
-class TorqueCovariance:
+class TorqueCovariance(TorqueNoise):
     """The covariance of external torques in the current state, for one topic.
 
     The covariance of noise is that of the observer if it estimates one, because the filters only
     reduce it. Otherwise the deviations of efforts and velocities are propagated through observer
     and filters. The known variances of the model and of the residuals are added.
 
+    Attributes
+    ----------
+    number : int
+        Of the state whose covariance is computed.
+    estimated : (n^2,) array or None
+        The covariance that the observer estimates.
+    variances : (n,) array
+        Variances due to model errors, 0 if they are unknown.
+    offset : PoseOffset
+        Subtracted from the torques.
+
     Parameters
     ----------
     model : RunningModel
     mapper : JointStateMapper
-    parameters : Parameters
-        With the rows of `torque_observer.TABLE`.
     observer : TorqueObserver
-    observation : Observation
+    plan : ObserverPlan
     filters : sequence of LowPassSteps
         Filters of the torques.
-    residuals : callable
-        Returns the variances (n,) of the offset, None if they are unknown.
-    before : TorqueCovariance, optional
-        Covariance before the last filter; equal to this one while that filter is off.
+    offset : PoseOffset
     """
+
+    number: int
+    estimated: Floats | None
+    variances: Floats
+    offset: PoseOffset
 
     def __init__(
         self,
         model: RunningModel,
         mapper: JointStateMapper,
-        parameters: Parameters,
         observer: TorqueObserver,
-        observation: Observation,
+        plan: ObserverPlan,
         filters: Sequence[LowPassSteps],
-        residuals: Callable[[], Array | None],
-        before: TorqueCovariance | None = None,
+        offset: PoseOffset,
     ) -> None:
-        self._model, self._mapper, self._parameters = model, mapper, parameters
-        self._observer, self._observation, self._filters = observer, observation, filters
-        self._residuals, self._before = residuals, before
-        self._noise = TorqueNoise()
-        self._now, self._now_at = np.zeros(0), (-1, -1)  # covariance; its state and parameters
+        super().__init__(plan.steps, filters)
+        self._mapper, self._observer, self.offset = mapper, observer, offset
+        observed, n = plan.observation, len(model.joints)
+        self.covariance = np.zeros(n * n)
+        if observed.covariance is not None:
+            self.estimated = model.results[observed.covariance]
+        if observed.inertia is not None:
+            self.inertia = model.results[observed.inertia]
+        self.use_parameters()
 
-    def fill(self, numbers: Array) -> bool:
-        """Write the covariance row by row, (n^2,); always valid."""
-        numbers[:] = self.now().ravel()
-        return True
+    def use_parameters(self) -> None:
+        """Apply the current values of the parameters."""
+        self.effort_deviations, self.velocity_deviations = self._observer.noise_deviations
+        self.variances = np.nan_to_num(self.of_model)
+        self.number = NO_SAMPLE
 
     def now(self) -> Array:
-        """Return the covariance (n, n), read-only; call it only if the torques are valid.
-
-        It is computed once for each state.
-        """
-        if self._before is not None and not self._filters[-1].cutoff:
-            return self._before.now()
-        at = self._mapper.accepted, self.changes
-        if self._now_at != at:
-            self._now, self._now_at = self._of_noise(), at
-            diagonal = np.einsum('ii->i', self._now)  # a view
-            diagonal += self._observer.known_model_variances
-            residuals = self._residuals()
-            if residuals is not None:
-                diagonal += residuals
-        return self._now
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether the covariance is that of all states until `changes` changes."""
-        return (
-            self._observation.state is None
-            and not any(steps.cutoff for steps in self._filters)
-            and self._residuals() is None
-        )
-
-    @property
-    def changes(self) -> int:
-        """Number of changes of model or parameters."""
-        return self._observer.changes
+        """Return the covariance (n, n), read-only; call it only if the torques are valid."""
+        calls(update_covariance)[0](self, self._mapper.accepted, self._mapper.state)
+        n = len(self.variances)
+        return self.covariance.reshape(n, n)
 
     @property
     def of_model(self) -> Array:
         """The variances due to model errors (n,), NaN if they are unknown."""
         return self._observer.model_variances
 
-    def _of_noise(self) -> Array:
-        """Return the covariance due to noise."""
-        observed, results = self._observation, self._model.results
-        if observed.covariance is not None:
-            n = len(self._model.joints)
-            return results[observed.covariance].reshape(n, n).copy()
-        return self._noise.covariance(
-            self._observer.noise_stages,
-            [steps.weights.tolist() for steps in self._filters if steps.cutoff],
-            self._observer.noise_deviations,
-            None if observed.inertia is None else results[observed.inertia],
-            self._mapper.accepted,
-        )
+
+@typed
+def update_covariance(c: TorqueCovariance, number: int, state: Floats) -> None:
+    """Set the covariance of the joint state with this number, unless that is done."""
+    if c.number == number:
+        return
+    c.number = number
+    n = len(c.variances)
+    if c.estimated is None:
+        set_noise_covariance(c, number)
+    else:
+        for k in range(n * n):
+            c.covariance[k] = c.estimated[k]
+    for k in range(n):
+        c.covariance[(n + 1) * k] += c.variances[k]
+    found = c.offset.map
+    if found is not None:
+        doubt = 1.0 - confidence(found, state)
+        for k in range(n):
+            c.covariance[(n + 1) * k] += found.deviations[k] * found.deviations[k] * doubt
+
+
+@compiled_step
+def fill_torque_covariance(c: TorqueCovariance, loop: LoopRecord) -> int:
+    """Set the covariance of the current state, row by row."""
+    update_covariance(c, loop.mapper.accepted, loop.state)
+    return VALID

@@ -9,10 +9,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-import numpy as np
-
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.measurement.estimation.noise_propagation import StageWeights
 from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import (
     ObserverPlan,
     ObserverState,
@@ -95,26 +92,20 @@ class TorqueObserver:
         Standard deviations of efforts [N m, N] and velocities [rad/s, m/s] between two states.
     model_variances : (n,) array
         Variances of external torques due to model errors; NaN if they are unknown.
-    known_model_variances : (n,) array
-        The same, 0 if they are unknown.
     record : ObserverState
         Always the same.
     settled : (1,) array of int64
         Its `is_settled`.
-    changes : int
-        Number of changes of model or parameters.
     """
 
     noise_deviations: tuple[Array, Array]
     model_variances: Array
-    known_model_variances: Array
 
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
         self._plan: ObserverPlan | None = None
         self.record = ObserverState()
         self.settled = self.record.element('is_settled')
-        self.changes = 0
 
     def plan(self, robot: Robot) -> ObserverPlan:
         """Return the configured observer for a robot, or the static one with a refusal."""
@@ -142,8 +133,6 @@ class TorqueObserver:
             self._of_joints('observer_velocity_deviation'),
         )
         self.model_variances = self._of_joints('observer_model_deviation') ** 2
-        self.known_model_variances = np.nan_to_num(self.model_variances)
-        self.changes += 1
 
     def _of_joints(self, name: str) -> Array:
         """Return the value of a parameter for each joint of the model (n,), NaN if unknown."""
@@ -153,18 +142,6 @@ class TorqueObserver:
     def is_settled(self) -> bool:
         """Whether the external torques are valid."""
         return self.record.is_settled
-
-    @property
-    def noise_stages(self) -> tuple[list[StageWeights], list[StageWeights]]:
-        """Propagation of the noise of efforts and of momenta in the current step.
-
-        See `Observer.noise`.
-        """
-        plan = self._plan
-        if plan is None:
-            return [], []
-        decay, rate = float(plan.steps.numbers[0]), float(plan.steps.numbers[-3])
-        return plan.observation.observer.noise(decay, rate)
 
     def stages(self) -> list[Stage]:
         """Return the stages that process each joint state: delayed torques, then the observer."""

@@ -105,7 +105,7 @@ class WrenchEstimator:
         self._filters = OutputFilters(self._parameters)
         self._flags = ContactFlags(self._parameters)
         self._location = ContactLocation(node, host, self._publishers, self._observer)
-        self._support = SupportContacts(self._parameters, host.states.clock)
+        self._support = SupportContacts(self._parameters)
         self._tare = Tare(
             partial(host.services.serve, owner=node),
             self._parameters,
@@ -178,11 +178,10 @@ class WrenchEstimator:
             contacts = self._location.bind(model, plan, topics.torque_covariance)
             support = self._support.bind(
                 model,
-                mapper,
                 plan.support,
                 plan.filtered_torque,
                 topics.torque_covariance,
-                lambda: self._observer.is_settled,
+                self._observer,
                 self._publishers,
                 self._host.parameters['frame_prefix'],
             )
@@ -277,3 +276,4 @@ class WrenchEstimator:
         self._tare.update_parameters(values)
         if self._topics is not None:
             self._topics.update_parameters()
+            self._support.update_parameters()

@@ -122,6 +122,7 @@ def wrench_plan(
             'effort_shares': effort_shares,
             **observer.parameters,
             **filters.parameters,
+            **support.parameters,
         },
         observer=observer,
         location=location,

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,10 +24,8 @@ from screw_dynamics_ros.ros.topics.channel import NO_OUTPUT, Channel
 from screw_dynamics_ros.ros.topics.channel_record import (
     CALL,
     FINITE,
-    FOR_PYTHON,
     POSITIVE,
     TRUE,
-    VALID,
     Gate,
 )
 from screw_dynamics_ros.ros.topics.publishers import Publishers
@@ -40,7 +38,7 @@ from .observable_wrenches import ObservableWrench
 from .output_filters import BANDS
 from .residual_step import fill_confidence
 from .tare_service import Tare
-from .torque_covariance import TorqueCovariance
+from .torque_covariance import TorqueCovariance, fill_torque_covariance
 from .torque_observer import TorqueObserver
 from .wrench_plan import WrenchPlan
 
@@ -84,8 +82,6 @@ class WrenchTopics:
         self._parameters, self._observer, self._prefix = parameters, observer, prefix
         self._clock = clock
         self._tare, self._settled = tare, (Gate(TRUE, observer.settled),)
-        self._covariance_changes = -1
-        self._covariance_state = np.zeros(1, dtype=np.int64)
         self.channels: list[Channel] = []
         self._checks: list[FiniteCheck] = []
         self._wrenches: dict[str, ObservableWrench] = {}
@@ -97,18 +93,9 @@ class WrenchTopics:
 
     def update_parameters(self) -> None:
         """Apply the current values of the parameters."""
+        self.torque_covariance.use_parameters()
         for wrench in self._wrenches.values():
             wrench.use_parameters()
-
-    def _refresh_covariance(self) -> None:
-        """Write the covariance of torques if it is constant; Python writes others."""
-        is_constant = self.torque_covariance.is_constant
-        self._covariance_state[0] = VALID if is_constant else FOR_PYTHON
-        if not is_constant:
-            self._covariance_changes = -1
-        elif self._covariance_changes != self._observer.changes:
-            self._covariance_changes = self._observer.changes
-            self.torque_covariance.fill(self._covariance_numbers)
 
     def report_observability(self, status: Status) -> None:
         """Report the observable directions of the wrenches in the current state."""
@@ -129,14 +116,12 @@ class WrenchTopics:
         kind, template = message_of('external_torque', joints, joints)
         self._add(kind, 'external_torque', template, plan.torque)
         kind, template = message_of('external_torque_covariance', joints, joints)
-        self._covariance_numbers = template.array(0)
+        self.torque_covariance.covariance = template.array(0)
         self._add(
             kind,
             'external_torque_covariance',
             template,
-            gates=(Gate(TRUE, self._covariance_state),),
-            fill=self.torque_covariance.fill,
-            refresh=self._refresh_covariance,
+            gates=(Gate(CALL, self.torque_covariance, fill_torque_covariance),),
         )
         kind, efforts = message_of('residual', joints, joints)
         self._add_of_positions(kind, 'residual', efforts, ())
@@ -160,7 +145,7 @@ class WrenchTopics:
             self._mapper,
             contact,
             plan.filters.signals[0].value,
-            self._covariance(plan, number, self.torque_covariance),
+            (self.torque_covariance, self._covariance(plan, number)),
             parameters,
             plan.filters.parameters[BANDS],
             freedoms(np.array([sample[contact.jacobian] for sample in samples])),
@@ -179,15 +164,12 @@ class WrenchTopics:
             f'wrench_covariance/{token}',
             square,
             gates=(gate, Gate(CALL, reduced, observable_step.fill_covariance)),
-            fill=reduced.fill_covariance,
-            refresh=reduced.refresh,
         )
         self._add(
             kind,
             f'reduced_wrench/{token}',
             reduced_wrench,
             gates=(Gate(CALL, reduced, observable_step.fill_reduced),),
-            refresh=reduced.refresh,
         )
         self._add_of_positions(
             matrix,
@@ -195,21 +177,16 @@ class WrenchTopics:
             validity,
             (Gate(CALL, reduced, observable_step.fill_validity),),
         )
-        self.channels[-1].refresh = reduced.refresh
 
-    def _covariance(
-        self, plan: WrenchPlan, number: int, before: TorqueCovariance | None = None
-    ) -> TorqueCovariance:
+    def _covariance(self, plan: WrenchPlan, number: int) -> TorqueCovariance:
         """Return the covariance of torques after the filters of signals 0 and `number`."""
         return TorqueCovariance(
             self._model,
             self._mapper,
-            self._parameters,
             self._observer,
-            plan.observer.observation,
+            plan.observer,
             [plan.filters.steps[k] for k in sorted({0, number})],
-            self._tare.residuals.variances,
-            before,
+            self._tare.record,
         )
 
     def _add(
@@ -220,13 +197,10 @@ class WrenchTopics:
         output: Formula | None = None,
         *,
         gates: Sequence[Gate] = (),
-        fill: Callable[[Array], bool] | None = None,
-        refresh: Callable[[], None] | None = None,
     ) -> None:
         """Add a topic that is published if the observer has settled and numbers are finite.
 
-        The numbers are those of an output of the kernel, or what the gates compute; `fill` computes
-        them in Python, and returns whether they may be published.
+        The numbers are those of an output of the kernel, or what the gates compute.
         """
         publisher, numbers = self._publishers.get(kind, f'~/{name}'), template.array(0)
         is_finite = FiniteCheck(publisher.topic_name, numbers, self._mapper)
@@ -238,11 +212,10 @@ class WrenchTopics:
             name=name,
             velocity=True,
             effort=True,
-            is_valid=is_finite if fill is None else lambda: fill(numbers) and is_finite(),
+            is_valid=is_finite,
             gates=(*self._settled, *gates, Gate(FINITE, numbers)),
             rank=int(output is None),
         )
-        channel.refresh = refresh
         self.channels.append(channel)
 
     def _add_of_positions(

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,28 +23,6 @@ from screw_dynamics_ros.ros.process.rate_limit import RateLimit
 MAX_KINDS = 16  # sets of joints with a stored template
 
 
-class StampDecimation:
-    """Selects stamps at a mean rate; a backward step of stamps restarts it.
-
-    Parameters
-    ----------
-    frequency : callable
-        Returns the largest rate [Hz], 0 for every stamp.
-    """
-
-    def __init__(self, frequency: Callable[[], float]) -> None:
-        self._frequency = frequency
-        self._rate, self._limit = 0.0, RateLimit(1.0)
-
-    def is_due(self, stamp: int) -> bool:
-        """Whether a stamp [ns] is selected; call it once for each stamp."""
-        rate, before = self._frequency(), self._rate
-        self._rate = rate
-        if rate and rate != before:
-            self._limit = RateLimit(rate)
-        return not rate or self._limit.use(stamp)
-
-
 class ReportedTransforms:
     """Messages with the transforms of the joints that one joint state contains.
 
@@ -55,12 +32,10 @@ class ReportedTransforms:
         Model of a robot without loops, because loops couple several joints.
     prefix : str
         Prefix of all frame names.
-    frequency : callable
-        As for `StampDecimation`.
     """
 
-    def __init__(self, model: RunningModel, prefix: str, frequency: Callable[[], float]) -> None:
-        self._model, self._frequency = model, frequency
+    def __init__(self, model: RunningModel, prefix: str) -> None:
+        self._model = model
         description = model.robot.description
         children = {joint.name: joint for joint in description.joints}
         self._frames = [
@@ -72,10 +47,10 @@ class ReportedTransforms:
         for row, name in enumerate(model.robot.transform_joints):
             moved[masters[name][0]].append(row)
         self._moved = [moved[joint] for joint in model.joints]
-        self._kinds: dict[tuple[int, ...], tuple[Template, StampDecimation]] = {}
+        self._kinds: dict[tuple[float, ...], tuple[Template, RateLimit | None]] = {}
 
     def encoded(
-        self, message: JointStateMessage, names: NameMap, stamp: int, *, in_any_order: bool
+        self, message: JointStateMessage, names: NameMap, stamp: int, rate: float
     ) -> bytes | None:
         """Return the tf2_msgs/TFMessage of a joint state, or None for no message.
 
@@ -86,15 +61,15 @@ class ReportedTransforms:
             Name map of its layout.
         stamp : int
             Stamp of the transforms [ns].
-        in_any_order : bool
-            Whether to publish every stamp, in any order.
+        rate : float
+            Largest rate of messages with these joints, by stamps [Hz]; 0: every stamp.
         """
         values, is_number = measured(message.position, names)
         joints = names.target[is_number]
         if names.refusal is not None or not len(joints):
             return None
-        template, decimation = self._kind(joints)
-        if not in_any_order and not decimation.is_due(stamp):
+        template, limit = self._kind(joints, rate)
+        if limit is not None and not limit.use(stamp):
             return None
         positions = np.zeros(len(self._moved))
         positions[joints] = values[is_number]
@@ -107,14 +82,14 @@ class ReportedTransforms:
         """Return the indices of the transforms that joints move."""
         return [row for joint in joints for row in self._moved[joint]]
 
-    def _kind(self, joints: NDArray[np.intp]) -> tuple[Template, StampDecimation]:
-        """Return template and decimation for a set of joints, created at first use."""
-        key = tuple(joints.tolist())
+    def _kind(self, joints: NDArray[np.intp], rate: float) -> tuple[Template, RateLimit | None]:
+        """Return template and limit for a set of joints and a rate, created at first use."""
+        key = (rate, *joints.tolist())
         if key not in self._kinds:
             if len(self._kinds) >= MAX_KINDS:
                 self._kinds.clear()
             self._kinds[key] = (
                 templates.transforms([self._frames[row] for row in self._rows(joints)]),
-                StampDecimation(self._frequency),
+                RateLimit(rate) if rate else None,
             )
         return self._kinds[key]

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +25,7 @@ from screw_dynamics_ros.ros.messages.cdr import stamp_of_clock
 from screw_dynamics_ros.ros.messages.conversions import pose
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters
+from screw_dynamics_ros.ros.process.rate_limit import RateLimit
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.topics import qos
@@ -33,7 +33,7 @@ from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.other_transforms import OtherTransforms
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
-from .reported_transforms import ReportedTransforms, StampDecimation
+from .reported_transforms import ReportedTransforms
 
 #: Messages refused for these reasons contain valid positions of the joints they name.
 MISSING_POSITION_REASONS = {Reason.INCOMPLETE, Reason.POSITION_MISSING}
@@ -63,7 +63,7 @@ class TransformPublisher:
         self._publishers = Publishers(node)
         self._channel: Channel | None = None
         self._reported: ReportedTransforms | None = None
-        self._decimation = StampDecimation(self._frequency)
+        self._rate, self._limit = 0.0, RateLimit(1.0)
         self._static: bytes | None = None  # the transforms of fixed joints
         self._latched: bytes | None = None  # latched message with them
         self._others: list[str] | None = None  # unknown before the first check
@@ -90,7 +90,6 @@ class TransformPublisher:
     ) -> list[Channel]:
         """Adopt a new model and its outputs; return its topics."""
         self._channel, self._reported, self._static = None, None, None
-        self._mapper = mapper
         joints = model.robot.description.joints
         moving = [joint for joint in joints if joint.kind.is_scalar]
         if outputs and model.results:
@@ -104,7 +103,7 @@ class TransformPublisher:
                 name='transforms',
             )
             if not actuated(model.robot).has_loops:
-                self._reported = ReportedTransforms(model, self._prefix, self._frequency)
+                self._reported = ReportedTransforms(model, self._prefix)
             self._publishers.get(TFMessage, '/tf_static', qos.LATCHED)  # marks this node for others
         fixed = [joint for joint in joints if joint.kind.is_fixed]
         stamp = stamp_of_clock(self._node.get_clock().now().nanoseconds)
@@ -130,7 +129,7 @@ class TransformPublisher:
         stamp, names = message.stamp or mapper.clock(), mapper.maps[message.layout]
         if stamp <= mapper.newest and not in_any_order:
             return  # a complete state has been published for this time
-        encoded = self._reported.encoded(message, names, stamp, in_any_order=in_any_order)
+        encoded = self._reported.encoded(message, names, stamp, self._rate)
         if encoded is not None:
             channel.send(encoded)
             channel.published += 1
@@ -163,21 +162,16 @@ class TransformPublisher:
     def _active(self) -> bool:
         return self._parameters['publish_tf'] and self._others == []
 
-    def _frequency(self) -> float:
-        """Return the largest rate of /tf [Hz]."""
-        return float(self._parameters['publish_frequency'])
-
-    def _is_due(self, mapper: JointStateMapper) -> bool:
-        """Whether to publish the current state; call it once for each state."""
-        return self._decimation.is_due(mapper.stamp)
-
     @STATE_LOCK.exclusive
     def _switch(self) -> None:
         """Start or stop publishing; when stopping, clear the latched transforms of fixed joints."""
+        parameters, before = self._parameters, self._rate
+        self._rate = 0.0 if parameters['ignore_timestamp'] else parameters['publish_frequency']
+        if self._rate and self._rate != before:
+            self._limit = RateLimit(self._rate)
         if self._channel is not None:
             self._channel.enabled = self._active
-            is_limited = self._frequency() > 0.0 and not self._parameters['ignore_timestamp']
-            self._channel.is_due = partial(self._is_due, self._mapper) if is_limited else None
+            self._channel.topic_rate = self._limit if self._rate else None
         wanted = self._static if self._active else None
         if wanted == self._latched:
             return

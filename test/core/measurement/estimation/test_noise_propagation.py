@@ -7,26 +7,57 @@ import numpy as np
 import pytest
 from scipy.linalg import solve_discrete_lyapunov
 
+from screw_dynamics_ros.core.compile.typed.library import calls
 from screw_dynamics_ros.core.measurement.estimation.low_pass import (
     PASS_WEIGHTS,
+    LowPassSteps,
     low_pass_step,
     weights,
 )
 from screw_dynamics_ros.core.measurement.estimation.noise_propagation import (
     NoiseVariance,
     TorqueNoise,
-    momentum_stage,
-    propagated,
-    stationary,
-    torque_stage,
-    transition,
+    set_momentum_stage,
+    set_noise_covariance,
+    set_torque_stage,
 )
 from screw_dynamics_ros.core.measurement.estimation.observers.generalized_momentum import (
     momentum_step,
 )
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
 
 DIRECT = np.array(PASS_WEIGHTS)  # a stage that changes nothing
 RUNS = 20_000
+
+
+def torque_stage(decay):
+    """Return e, w0 and w1 of the observer for efforts."""
+    variance = NoiseVariance(1)
+    set_torque_stage(variance, decay)
+    return variance.weights[3:]
+
+
+def momentum_stage(decay, rate):
+    variance = NoiseVariance(1)
+    set_momentum_stage(variance, decay, rate)
+    return variance.weights[3:]
+
+
+def transition(stages):
+    """Return A and b of x+ = A x + b u+ for the noise and the values of all stages."""
+    A, b = np.zeros((len(stages) + 1, len(stages) + 1)), np.zeros(len(stages) + 1)
+    b[0] = 1.0
+    for k, (e, w0, w1) in enumerate(stages, 1):
+        A[k], b[k] = w1 * A[k - 1], w1 * b[k - 1]
+        A[k, k] += e
+        A[k, k - 1] += w0
+    return A, b
+
+
+def stationary(stages):
+    """Return the covariance with equal steps, by SciPy."""
+    A, b = transition(stages)
+    return solve_discrete_lyapunov(A, np.outer(b, b))
 
 
 def test_the_momentum_observer_and_two_filters_at_irregular_steps():
@@ -36,7 +67,8 @@ def test_the_momentum_observer_and_two_filters_at_irregular_steps():
     zero, one = np.zeros(RUNS), np.ones(RUNS)
     for noisy in ('torque', 'momentum'):
         state, first, second = np.zeros(3 * RUNS), np.zeros(2 * RUNS), np.zeros(2 * RUNS)
-        P = np.zeros((4, 4)).tolist()
+        variance, P = NoiseVariance(3), np.zeros((4, 4))
+        variance.last = -1  # from zero, without noise before
         for k, h in enumerate(steps):
             decay, rate = (1.0, 0.0) if k == 0 else (np.exp(-h / T), 1.0 / h)
             sample = rng.normal(size=RUNS)
@@ -46,40 +78,46 @@ def test_the_momentum_observer_and_two_filters_at_irregular_steps():
             first = low_pass_step(first, state[2 * RUNS :], low[0])
             second = low_pass_step(second, first[RUNS:], low[1])
             stage = torque_stage(decay) if noisy == 'torque' else momentum_stage(decay, rate)
-            P = propagated(P, [stage, *low])
+            A, b = transition([stage, *low])
+            P = A @ P @ A.T + np.outer(b, b)
+            last = variance.take([stage, *low], k)
+            np.testing.assert_allclose(variance.P.reshape(4, 4), P, rtol=1e-12, atol=1e-15)
+            assert last == variance.P[-1]
             found = [np.var(each) for each in (state[2 * RUNS :], first[RUNS:], second[RUNS:])]
             np.testing.assert_allclose(found, np.diag(P)[1:], rtol=0.06, atol=1e-12)
 
 
-def test_stationary_is_the_solution_of_the_discrete_lyapunov_equation():
-    stages = [torque_stage(0.8), weights(20.0, 0.004), weights(3.0, 0.004)]
-    A, b = transition(stages)
-    P = stationary(stages)
-    np.testing.assert_allclose(P, solve_discrete_lyapunov(A, np.outer(b, b)), rtol=1e-10)
-    np.testing.assert_allclose(
-        propagated(P.tolist(), stages), A @ P @ A.T + np.outer(b, b), rtol=1e-12
-    )
-    np.testing.assert_allclose(propagated(P.tolist(), stages), P, rtol=1e-12)
-    e, w0, w1 = stages[2]  # the closed form of one stage
+@pytest.mark.parametrize('count', [0, 1, 2, 3])
+def test_it_starts_with_the_solution_of_the_discrete_lyapunov_equation(count):
+    """Which equal steps keep."""
+    stages = [torque_stage(0.8), weights(20.0, 0.004), weights(3.0, 0.004)][:count]
+    variance = NoiseVariance(count)
+    for number in (7, 8, 9):
+        assert variance.take(stages, number) == pytest.approx(stationary(stages)[-1, -1], rel=1e-12)
+        found = variance.P.reshape(count + 1, count + 1)
+        np.testing.assert_allclose(found, stationary(stages), rtol=1e-10)
+
+
+def test_the_closed_form_of_one_stage():
+    e, w0, w1 = weights(3.0, 0.004)
     closed = (w0**2 + w1**2 + 2.0 * e * w0 * w1) / (1.0 - e**2)
-    assert stationary([DIRECT, stages[2]])[-1, -1] == pytest.approx(closed, rel=1e-12)
+    assert NoiseVariance(2).take([DIRECT, (e, w0, w1)], 0) == pytest.approx(closed, rel=1e-12)
 
 
 def test_what_is_not_followed_starts_stationary():
-    fast, slow = [DIRECT, weights(50.0, 0.002)], [DIRECT, weights(1.0, 0.002)]
-    variance = NoiseVariance()
-    assert variance.take(fast, 7) == stationary(fast)[-1, -1]
-    after = propagated(stationary(fast).tolist(), slow)[-1][-1]
-    assert variance.take(slow, 8) == after
-    assert after > 3.0 * stationary(slow)[-1, -1]
-    assert variance.take(slow, 10) == stationary(slow)[-1, -1]  # one was missed
-    assert variance.take(slow[1:], 11) == stationary(slow[1:])[-1, -1]  # another row
-    assert variance.take([], 12) == 1.0
-    assert variance.take(slow[1:], 13) == stationary(slow[1:])[-1, -1]
+    fast, slow = weights(50.0, 0.002), weights(1.0, 0.002)
+    variance = NoiseVariance(2)
+    equal = {name: stationary([DIRECT, each])[-1, -1] for name, each in (('f', fast), ('s', slow))}
+    assert variance.take([DIRECT, fast], 7) == pytest.approx(equal['f'], rel=1e-12)
+    P, (A, b) = stationary([DIRECT, fast]), transition([DIRECT, slow])
+    after = variance.take([DIRECT, slow], 8)
+    assert after == pytest.approx((A @ P @ A.T + np.outer(b, b))[-1, -1], rel=1e-12)
+    assert after > 3.0 * equal['s']
+    assert variance.take([DIRECT, slow], 10) == pytest.approx(equal['s'], rel=1e-12)  # missed one
 
 
-def test_stages_that_change_nothing_may_be_left_out():
-    stage, whole, part = weights(5.0, 0.002), NoiseVariance(), NoiseVariance()
+def test_stages_that_change_nothing_do_not_matter():
+    stage, whole, part = weights(5.0, 0.002), NoiseVariance(3), NoiseVariance(1)
     for number in range(5):
         expected = whole.take([DIRECT, stage, DIRECT], number)
         assert part.take([stage], number) == pytest.approx(expected, rel=1e-14)
@@ -90,14 +128,17 @@ def test_the_covariance_of_torques_behind_observer_and_filter():
     M = np.array([[2.0, 0.5], [0.5, 1.0]])
     effort, velocity = np.array([0.3, 0.2]), np.array([0.1, 0.4])
     first, second, low = torque_stage(0.8), momentum_stage(0.8, 500.0), weights(20.0, 0.002)
-    of_efforts = stationary([first, low])[-1, -1] * np.diag(effort**2)
     of_momenta = stationary([second, low])[-1, -1] * M @ np.diag(velocity**2) @ M.T
-    for momenta, mass, expected in (
-        ([second], M, of_efforts + of_momenta),
-        ([second], None, of_efforts),
-        ([], M, of_efforts),
+    for mass, stages, expected in (
+        (M, [first, low], of_momenta),
+        (None, [low], 0.0),
     ):
-        found = TorqueNoise().covariance(
-            ([first], momenta), [low], (effort, velocity), mass, number=1
-        )
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        noise = TorqueNoise(ObserverSteps(2), [LowPassSteps(low.copy())])
+        noise.steps.numbers[:] = 0.8, 0.8, 500.0, 0.002, 0.0
+        noise.filters[0].weights[:] = low
+        noise.effort_deviations, noise.velocity_deviations = effort, velocity
+        noise.inertia, noise.covariance = mass, np.full(4, np.nan)
+        calls(set_noise_covariance)[0](noise, 1)
+        efforts = stationary(stages)[-1, -1] * np.diag(effort**2)
+        found = noise.covariance.reshape(2, 2)
+        np.testing.assert_allclose(found, efforts + expected, rtol=1e-12)

@@ -6,7 +6,21 @@
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core.measurement.estimation.support_wrenches import support_wrenches
+from screw_dynamics_ros.core.measurement.estimation.support_wrenches import SupportWrenches
+
+SWAPPED = [3, 4, 5, 0, 1, 2]
+
+
+def solved(J, forces, deviations, moments=False):
+    """Return wrenches (m, 6) and covariances (m, 6, 6), None if they are not determined."""
+    found = SupportWrenches(J, len(forces))
+    found.has_moments = moments
+    found.forces, found.deviations = forces, deviations
+    if not found.solve():
+        return None
+    wrenches = [each.wrench[SWAPPED] for each in found.contacts]
+    squares = [each.covariance.reshape(6, 6)[np.ix_(SWAPPED, SWAPPED)] for each in found.contacts]
+    return np.array(wrenches), np.array(squares)
 
 
 @pytest.mark.parametrize(('feet', 'moments'), [(1, False), (4, False), (2, True), (3, True)])
@@ -16,33 +30,48 @@ def test_forces_without_noise_give_the_wrenches(feet, moments):
     if not moments:
         w[:, :3] = 0.0
     forces = np.einsum('kin,ki->n', J, w)
-    found = support_wrenches(J, forces, rng.uniform(0.1, 3.0, 20), moments=moments)
-    np.testing.assert_allclose(found.wrenches, w, atol=1e-10)
+    found, _ = solved(J, forces, rng.uniform(0.1, 3.0, 20), moments)
+    np.testing.assert_allclose(found, w, atol=1e-10)
+
+
+@pytest.mark.parametrize('moments', [False, True])
+def test_errors_are_weighted(moments):
+    """By NumPy, also with deviations that differ by six orders of magnitude."""
+    rng = np.random.default_rng(2)
+    J, forces = rng.normal(size=(3, 6, 24)), rng.normal(size=24)
+    deviations = 10.0 ** rng.uniform(-6.0, 0.0, 24)
+    first = 0 if moments else 3
+    A = J[:, first:].reshape(-1, 24).T / deviations[:, None]
+    expected = np.linalg.lstsq(A, forces / deviations, rcond=None)[0]
+    wrenches, covariances = solved(J, forces, deviations, moments)
+    np.testing.assert_allclose(wrenches[:, first:].ravel(), expected, rtol=1e-6)
+    inverse = np.linalg.pinv(A, rcond=1e-14)
+    square = (inverse @ inverse.T).reshape(3, 6 - first, 3, 6 - first)
+    for k in range(3):
+        np.testing.assert_allclose(covariances[k, first:, first:], square[k, :, k], rtol=1e-6)
 
 
 def test_covariances_are_those_of_repeated_estimates():
     rng = np.random.default_rng(5)
     J, deviations = rng.normal(size=(3, 6, 18)), rng.uniform(0.2, 2.0, 18)
     errors = deviations * rng.normal(size=(4000, 18))
-    every = np.array([support_wrenches(J, each, deviations).wrenches for each in errors])
-    found = support_wrenches(J, errors[0], deviations)
+    every = np.array([solved(J, each, deviations)[0] for each in errors])
+    _, covariances = solved(J, errors[0], deviations)
     for k in range(3):
         np.testing.assert_allclose(
             np.cov(every[:, k, 3:].T),
-            found.covariances[k, 3:, 3:],
-            atol=0.1 * found.covariances[k].max(),
+            covariances[k, 3:, 3:],
+            atol=0.1 * covariances[k].max(),
         )
-        assert not found.covariances[k, :3].any()
+        assert not covariances[k, :3].any()
     assert not every[:, :, :3].any()
 
 
 def test_wrenches_that_are_not_determined():
     rng = np.random.default_rng(6)
     J = rng.normal(size=(4, 6, 18))
-    assert support_wrenches(J, np.ones(18), np.ones(18), moments=True) is None  # 24 unknowns
+    assert solved(J, np.ones(18), np.ones(18), moments=True) is None  # 24 unknowns
+    assert solved(J * np.nan, np.ones(18), np.ones(18)) is None
     J[1] = J[0]
-    assert support_wrenches(J, np.ones(18), np.ones(18)) is None
-    nothing = support_wrenches(J[:0], np.ones(18), np.ones(18))
-    assert (nothing.wrenches.shape, nothing.covariances.shape) == ((0, 6), (0, 6, 6))
-    with pytest.raises(np.linalg.LinAlgError):
-        support_wrenches(J * np.nan, np.ones(18), np.ones(18))
+    assert solved(J, np.ones(18), np.ones(18)) is None
+    assert [len(each) for each in solved(J[:0], np.ones(18), np.ones(18))] == [0, 0]

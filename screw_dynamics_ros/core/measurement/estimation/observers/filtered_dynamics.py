@@ -32,7 +32,6 @@ import numpy as np
 
 from screw_dynamics_ros.core.types import Array
 
-from ..noise_propagation import StageWeights, momentum_stage, torque_stage
 from .observer import FirstOrderObserver, Sample
 
 
@@ -53,10 +52,6 @@ class FilteredDynamics(FirstOrderObserver):
         """Return (3), (n,)."""
         torques: Array = given['moved_mass'] @ state[2 * n : 3 * n] + state[3 * n :]
         return torques
-
-    def noise(self, decay: float, rate: float) -> tuple[list[StageWeights], list[StageWeights]]:
-        """Return the filtered stages: mean of two efforts, and M times the change of velocities."""
-        return [torque_stage(decay)], [momentum_stage(decay, rate)]
 
 
 def filtered_step(state: Array, v: Array, rest: Array, decay: Array, rate: Array) -> Array:

@@ -39,7 +39,6 @@ import numpy as np
 
 from screw_dynamics_ros.core.types import Array
 
-from ..noise_propagation import StageWeights, momentum_stage, torque_stage
 from .observer import FirstOrderObserver, Sample
 
 
@@ -58,10 +57,6 @@ class GeneralizedMomentum(FirstOrderObserver):
     def torques(self, n: int, state: Array, given: Mapping[str, Array]) -> Array:
         """Return r (n,)."""
         return state[2 * n :]
-
-    def noise(self, decay: float, rate: float) -> tuple[list[StageWeights], list[StageWeights]]:
-        """Return the filtered stages: mean of two efforts, and change of momenta."""
-        return [torque_stage(decay)], [momentum_stage(decay, rate)]
 
 
 def momentum_step(state: Array, p: Array, known: Array, decay: Array, rate: Array) -> Array:

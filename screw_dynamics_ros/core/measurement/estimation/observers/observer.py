@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from screw_dynamics_ros.core.compile.typed.functions import typed
 from screw_dynamics_ros.core.types import Array
 
-from ..noise_propagation import StageWeights
 from .steps import SETTLING_TIME_CONSTANTS
 
 #: Quantities of a sample for observers, for the n joints with measured efforts: velocities (n,),
@@ -90,7 +89,9 @@ class Observer(ABC):
     requires_finite_state : bool
         Whether torques are valid only while the state is finite.
     passes_velocity_noise : bool
-        Whether errors of velocities have an effect, through M and the second list of `noise`.
+        Whether errors of velocities have an effect, through M; those of efforts and momenta then
+        pass the stages of `noise_propagation`. Otherwise errors of efforts are unchanged, unless
+        the observer estimates a covariance.
     """
 
     text: str
@@ -124,13 +125,6 @@ class Observer(ABC):
     def settling_time(self, time_constant: float) -> int:
         """Return the time [ns] after a start from which the torques are valid."""
         return round(SETTLING_TIME_CONSTANTS * 1e9 * time_constant)
-
-    def noise(self, decay: float, rate: float) -> tuple[list[StageWeights], list[StageWeights]]:
-        """Return the stages of a step for noise of efforts and of momenta (`noise_propagation`).
-
-        Both are empty if noise of efforts is unchanged, or if the observer estimates a covariance.
-        """
-        return [], []
 
 
 class FirstOrderObserver(Observer):

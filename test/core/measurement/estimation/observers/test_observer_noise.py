@@ -6,7 +6,12 @@
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core.measurement.estimation.noise_propagation import stationary
+from screw_dynamics_ros.core.measurement.estimation.noise_propagation import (
+    NoiseVariance,
+    set_momentum_stage,
+    set_torque_stage,
+    variance_after,
+)
 from screw_dynamics_ros.core.measurement.estimation.observers.observer import is_settled as settled
 from screw_dynamics_ros.core.measurement.estimation.observers.quantities import SIGNS
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
@@ -69,12 +74,14 @@ def of_velocities(x):
 def test_noise_is_the_sum_of_squares_of_the_impulse_response(name, time_constant):
     """Of white noise of efforts, and of velocities through the mass."""
     decay = np.exp(-H / time_constant)
-    efforts, momenta = OBSERVERS[name].noise(decay, 1.0 / H)
-    for quantities, stages, gain in (
+    efforts, momenta = NoiseVariance(1), NoiseVariance(1)
+    set_torque_stage(efforts, decay)
+    set_momentum_stage(momenta, decay, 1.0 / H)
+    for quantities, variance, gain in (
         (of_efforts(impulse()), efforts, 1.0),
         (of_velocities(impulse()), momenta, MASS),
     ):
-        found = gain**2 * stationary(stages)[-1, -1]
+        found = gain**2 * variance_after(variance, 0)
         squares = np.sum(response(name, quantities, time_constant) ** 2)
         assert squares > 0.0
         assert found == pytest.approx(squares, rel=1e-9)
@@ -84,9 +91,7 @@ def test_noise_is_the_sum_of_squares_of_the_impulse_response(name, time_constant
 def test_noise_is_stated_if_there_is_no_covariance(name):
     """By stages, unless the observer passes noise unchanged or estimates its covariance."""
     observer = OBSERVERS[name]
-    efforts, momenta = observer.noise(0.8, 500.0)
-    assert (len(efforts), len(momenta)) == ((1, 1) if name in FIRST_ORDER else (0, 0))
-    assert observer.passes_velocity_noise == bool(momenta)
+    assert observer.passes_velocity_noise == (name in FIRST_ORDER)
     assert observer.estimates_covariance == (name in ('kalman', 'sliding'))
     if observer.estimates_covariance:
         state = np.arange(float(observer.state_size(3)))
