@@ -19,6 +19,7 @@ from screw_dynamics_ros.core.measurement.estimation.observers.generalized_moment
     GeneralizedMomentum,
     momentum_step,
 )
+from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import ObserverState
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
 from screw_dynamics_ros.core.measurement.estimation.support_wrenches import SupportWrenches
 from screw_dynamics_ros.core.measurement.estimation.threshold_flag import ThresholdFlag
@@ -40,7 +41,7 @@ from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 from ..quantity_messages import numbers_of
 from . import support_step as step
-from .observer_step import ObserverState, advance_observer, keep_state
+from .observer_step import advance_observer, keep_state
 from .torque_covariance import TorqueCovariance
 from .torque_observer import TorqueObserver
 
