@@ -38,6 +38,7 @@ WALK = {
     'nodes/hosting/state_pipeline.py',
     'nodes/hosting/state_input.py',
     'nodes/hosting/loop_tables.py',
+    'ros/data_path/externals.py',
     'ros/data_path/loop.py',
     'ros/data_path/rcl.py',
     'ros/topics/channel.py',

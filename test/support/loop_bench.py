@@ -14,7 +14,7 @@ import numpy as np
 from screw_dynamics_ros.core.compile.typed.library import compiled
 from screw_dynamics_ros.core.compile.typed.records import Opaque
 from screw_dynamics_ros.nodes.hosting.compiled_loop import CompiledLoop
-from screw_dynamics_ros.ros.data_path import loop, rcl
+from screw_dynamics_ros.ros.data_path import externals, loop, rcl
 from screw_dynamics_ros.ros.data_path.records import MessageBuffer
 from screw_dynamics_ros.ros.process.python_function import PythonFunction
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
@@ -45,7 +45,7 @@ class TestedRcl(rcl.Rcl):
             return 0
 
         def gettime(clock, time):
-            is_wall = clock == loop.REALTIME
+            is_wall = clock == externals.REALTIME
             now = bench.clock.time_ns() if is_wall else bench.clock.monotonic_ns()
             words = ctypes.cast(time, ctypes.POINTER(ctypes.c_int64))
             words[0], words[1] = divmod(now, SECOND)

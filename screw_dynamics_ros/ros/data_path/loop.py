@@ -16,11 +16,9 @@ rclpy, `StatePipeline.receive`.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from screw_dynamics_ros.core.compile.typed.external import External, Signature
 from screw_dynamics_ros.core.compile.typed.functions import Bytes, Floats, typed
 from screw_dynamics_ros.core.compile.typed.memory import (
     copy_bytes,
@@ -41,6 +39,24 @@ from ..topics import channel_record as c
 from ..topics.channel_record import EFFORT, VELOCITY
 from ..topics.taken_message import ID_PLACE
 from ..topics.transport import delay_of, gap_before
+from .externals import (
+    MONOTONIC,
+    NOTHING_TO_TAKE,
+    OK,
+    REALTIME,
+    TIMEOUT,
+    clock_get_now,
+    clock_gettime,
+    kernel,
+    lock,
+    publish_message,
+    step,
+    take_message,
+    unlock,
+    wait,
+    wait_set_add,
+    wait_set_clear,
+)
 from .records import (
     DECLINED,
     STEP_FAILED,
@@ -54,11 +70,9 @@ from .records import (
     count_served,
 )
 
-REALTIME, MONOTONIC = 0, 1  # clocks of Linux
 ID_WORD = ID_PLACE // 8  # of the info: identifier of the publisher
 AGE_OF_NEVER = -NEVER_STAMP // 2  # [ns]; longer means never
 WAIT_TIMEOUT = 100_000_000  # ns for which the loop waits until it looks whether it is to end
-OK, TIMEOUT, NOTHING_TO_TAKE = 0, 2, 401  # results of rcl
 
 # Results of `run`, `receive` and `answer`.
 STOPPED = 0  # it was asked to end
@@ -70,42 +84,6 @@ TOO_LATE = 5  # the state is later than max_delay: it is accepted, there are no 
 NOT_FINITE = 6  # results of the model are not finite: the state is accepted, there are no outputs
 RECEIVED = 7  # the message has set the state
 ABANDONED = 8  # a step has failed, and has been reported: there are no outputs
-
-
-def read_time(clock: int, words: Any) -> int:
-    """Write the time on a clock into the words of a struct timespec; return 0."""
-    now = time.time_ns() if clock == REALTIME else time.monotonic_ns()
-    words[0], words[1] = divmod(now, NANOSECONDS)
-    return OK
-
-
-def read_clock(clock: Any, words: Any) -> int:
-    """Write the time that a function of Python returns [ns]; return 0."""
-    words[0] = clock()
-    return OK
-
-
-def publish_bytes(publisher: Any, serialized: Any, _: int) -> int:
-    """Publish a message with a function of Python; return 0."""
-    publisher(serialized.buffer.tobytes())
-    return OK
-
-
-wait_set_clear = External('rcl_wait_set_clear', ('address',), 'i32')
-wait_set_add = External('rcl_wait_set_add_subscription', ('address', 'address', 'address'), 'i32')
-wait = External('rcl_wait', ('address', 'i64'), 'i32')
-take_message = External(
-    'rcl_take_serialized_message', ('address', 'address', 'address', 'address'), 'i32'
-)
-publish_message = External(
-    'rcl_publish_serialized_message', ('address', 'address', 'address'), 'i32', publish_bytes
-)
-clock_get_now = External('rcl_clock_get_now', ('address', 'address'), 'i32', read_clock)
-lock = External('pthread_mutex_lock', ('address',), 'i32')
-unlock = External('pthread_mutex_unlock', ('address',), 'i32')
-clock_gettime = External('clock_gettime', ('i32', 'address'), 'i32', read_time)
-kernel = Signature(('address',), 'void')
-step = Signature(('address', 'address'), 'i64')
 
 Step = TypeVar('Step', bound=Callable[..., int])
 #: Functions that are compiled with the loop, see `compiled_step`.

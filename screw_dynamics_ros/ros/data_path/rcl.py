@@ -25,7 +25,7 @@ from screw_dynamics_ros.core.errors import ScrewDynamicsError
 
 from ..topics.channel import Channel
 from ..topics.taken_message import ID_PLACE, ID_SIZE, OK, STRUCT, Allocator, HandleInUse
-from . import loop
+from . import externals, loop
 from .records import LoopRecord, MessageBuffer
 
 MAX_CLOCK_STEP = 10_000_000_000  # ns between the arrival of a message and now
@@ -47,9 +47,9 @@ class Rcl:
     def __init__(self) -> None:
         try:
             self._rcl, utilities = ctypes.CDLL('librcl.so'), ctypes.CDLL('librcutils.so')
-            externals = {
+            addresses = {
                 each.name: self._address(each.name)
-                for each in vars(loop).values()
+                for each in vars(externals).values()
                 if isinstance(each, External) and each.name.startswith('rcl_')
             }
             self.wait_set_init = self._rcl.rcl_wait_set_init
@@ -71,7 +71,7 @@ class Rcl:
         if not all(self.allocator.words[:4]):
             raise IncompatibleError('the default allocator has other fields')
         self.library: TypedLibrary = compiled(
-            [loop.run, loop.receive, loop.answer, *loop.STEPS], externals
+            [loop.run, loop.receive, loop.answer, *loop.STEPS], addresses
         )
         self.run: Callable[[LoopRecord], int] = self.library.callable(loop.run)
         self.receive: Callable[[LoopRecord, int], int] = self.library.callable(loop.receive)

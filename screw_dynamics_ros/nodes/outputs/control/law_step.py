@@ -19,7 +19,8 @@ from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
     are_finite,
 )
-from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, time_of
+from screw_dynamics_ros.ros.data_path.externals import MONOTONIC
+from screw_dynamics_ros.ros.data_path.loop import compiled_step, time_of
 from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 
 from ..dynamics.commands import FOLLOWING, OFF, RESTING

@@ -26,7 +26,8 @@ from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.hosting.measured_body import measurement, vector
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.services.payload_services import link_of
-from screw_dynamics_ros.ros.data_path.loop import compiled_step, kernel
+from screw_dynamics_ros.ros.data_path.externals import kernel
+from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper

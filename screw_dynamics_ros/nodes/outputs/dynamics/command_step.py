@@ -8,7 +8,8 @@ from __future__ import annotations
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.motion.control.steady_command import SteadyCommand, follow_steadily
-from screw_dynamics_ros.ros.data_path.loop import MONOTONIC, compiled_step, time_of
+from screw_dynamics_ros.ros.data_path.externals import MONOTONIC
+from screw_dynamics_ros.ros.data_path.loop import compiled_step, time_of
 from screw_dynamics_ros.ros.data_path.records import DECLINED, TAKEN, LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import VALID, VELOCITY
 
