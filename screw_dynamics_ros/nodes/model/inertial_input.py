@@ -77,6 +77,7 @@ class InertialInput(HostPart, ABC):
         with self._lock:
             self._model = model
             self._update()
+        self.keep_house()
 
     def keep_house(self) -> None:
         """Write the current inertias into the input of the kernel."""
