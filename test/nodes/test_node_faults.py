@@ -77,4 +77,4 @@ def test_a_request_that_raises(make, monkeypatch, capfd):
     assert not response.success
     assert response.message.startswith('AttributeError: ')
     assert 'Traceback' in capfd.readouterr().err
-    assert bench.diagnostics()['faults'].values[0].key == 'service ~/reset'
+    assert bench.diagnostics()['faults'].values[0].key == 'service /tested/reset'

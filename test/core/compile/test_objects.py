@@ -17,6 +17,7 @@ from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.compile.llvm.module import scalar_kernel
 from screw_dynamics_ros.core.compile.llvm.objects import object_file, target_machine
+from screw_dynamics_ros.entry import DONE, NEGATIVE
 from support.robots import urdf_path
 
 pytestmark = pytest.mark.skipif(not native.available(), reason='no llvmlite')
@@ -152,14 +153,14 @@ def test_targets_that_llvm_does_not_know_are_refused(functions, tmp_path, capsys
     with pytest.raises(ArgumentError, match="no code can be generated for 'abacus'"):
         object_file(functions, 'abacus')
     arguments = [str(urdf_path('planar_2r')), 'mass_matrix', '--folder', str(tmp_path)]
-    assert command.main([*arguments, '--target', 'abacus']) == command.REFUSED
+    assert command.main([*arguments, '--target', 'abacus']) == NEGATIVE
     assert 'name a target as LLVM does' in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 
 def test_the_command_writes_object_files(tmp_path):
     arguments = [str(urdf_path('planar_2r')), 'mass_matrix', '--folder', str(tmp_path)]
-    assert command.main([*arguments, '--target', 'aarch64-linux-gnu']) == command.WRITTEN
+    assert command.main([*arguments, '--target', 'aarch64-linux-gnu']) == DONE
     assert (tmp_path / 'planar_2r.o').read_bytes().startswith(b'\x7fELF')
-    assert command.main([*arguments, '--target', 'nvptx64-nvidia-cuda']) == command.WRITTEN
+    assert command.main([*arguments, '--target', 'nvptx64-nvidia-cuda']) == DONE
     assert '.visible .func' in (tmp_path / 'planar_2r.ptx').read_text()

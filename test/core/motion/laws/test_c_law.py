@@ -21,6 +21,7 @@ from screw_dynamics_ros.core.motion.laws.c_law import TYPES, vectors_of
 from screw_dynamics_ros.core.motion.laws.law import evaluate
 from screw_dynamics_ros.core.motion.laws.law_fields import LawInputs
 from screw_dynamics_ros.core.motion.laws.law_source import LawSource
+from screw_dynamics_ros.entry import DONE, NEGATIVE
 from support.compilation import needs_llvmlite
 from support.cpp_programs import (
     COMPILER,
@@ -117,7 +118,7 @@ def folder(source, tmp_path_factory) -> Path:
 def write(source: str, folder: Path, *options: str) -> None:
     """Write law.h and law.c by the command."""
     own = ['--law', source, '--law-option', OPTION, '--name', 'law', '--folder', str(folder)]
-    assert command.main([str(urdf_path('planar_2r')), *own, *options]) == command.WRITTEN
+    assert command.main([str(urdf_path('planar_2r')), *own, *options]) == DONE
 
 
 def constants_of(path: Path) -> tuple[Constants, ctypes.CDLL]:
@@ -222,9 +223,9 @@ def test_the_run_time_does_not_depend_on_numbers(folder):
 @pytest.mark.parametrize(
     ('options', 'status', 'reason'),
     [
-        (['--law', 'payload_compensation'], command.REFUSED, 'needs the option link'),
-        (['--law', 'joint_impedance', '--law-option', 'a=b'], command.REFUSED, "no 'a'"),
-        (['--law', 'joint_impedance', '--name', 'sin'], command.REFUSED, "'sin' cannot be a name"),
+        (['--law', 'payload_compensation'], NEGATIVE, 'needs the option link'),
+        (['--law', 'joint_impedance', '--law-option', 'a=b'], NEGATIVE, "no 'a'"),
+        (['--law', 'joint_impedance', '--name', 'sin'], NEGATIVE, "'sin' cannot be a name"),
         (['--law', 'joint_impedance', 'mass_matrix'], 2, 'either outputs or --law'),
         (['mass_matrix', '--law-option', 'link=tip'], 2, '--law-option needs --law'),
     ],
