@@ -13,7 +13,11 @@ pytest.importorskip('rclpy')
 pytest.importorskip('rosbags')
 
 import rclpy
-from rclpy.signals import SignalHandlerOptions, get_current_signal_handlers_options
+from rclpy.signals import (
+    SignalHandlerOptions,
+    get_current_signal_handlers_options,
+    uninstall_signal_handlers,
+)
 from rosbags.rosbag2 import Reader
 from std_msgs.msg import String
 
@@ -314,6 +318,7 @@ def test_a_joint_that_is_not_recorded_is_named_before_the_first_message(tmp_path
 def test_signals_are_left_to_the_command(tmp_path, monkeypatch, recorded):
     """A handler of rclpy would shut down at the same time as the command, which then fails."""
     found = []
+    uninstall_signal_handlers()  # of other tests in this process
     monkeypatch.setattr(
         command, 'check_coverage', lambda *_: found.append(get_current_signal_handlers_options())
     )

@@ -82,7 +82,7 @@ SHAPING = {'support_frames'}
 MIN_FORCE = 1e-6  # of a link in contact, without weight [N]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SupportPlan:
     """Inputs of the estimate for one robot.
 
