@@ -14,7 +14,7 @@ import numpy as np
 from ..core import Robot, UnknownNameError
 from ..core.compile.text.c_source import CSource, identifier, in_comment
 from ..core.errors import ArgumentError
-from ..core.measurement.estimation.dead_band import dead_band, dead_band_of_size
+from ..core.measurement.estimation.dead_band import dead_band_of_size, torques_outside_band
 from ..core.measurement.estimation.effort_terms import TERMS
 from ..core.measurement.estimation.low_pass import low_pass_step
 from ..core.measurement.estimation.observers import quantities
@@ -113,7 +113,7 @@ class COutputs:
             raise ArgumentError(f'{name} requires a floating base: use --floating-base')
         if name == 'external_torque':
             torque = (self._filtered_torque(), 'dead_bands')
-            self.results[name] = Formula('torque outside band', torque, torque_outside_band)
+            self.results[name] = Formula('torque outside band', torque, torques_outside_band)
         elif name == 'wrench':
             self._add_wrench(link)
         elif name == 'feedforward':
@@ -195,11 +195,6 @@ def sources_of(outputs: Sequence[Source]) -> set[Source]:
             found.add(source)
             pending += source.sources if isinstance(source, Formula) else ()
     return found
-
-
-def torque_outside_band(torque: Array, bands: Array) -> Array:
-    """Return torques (n,) after their dead band."""
-    return dead_band(torque, bands[0])
 
 
 def wrench_outside_bands(wrench: Array, bands: Array) -> Array:

@@ -256,7 +256,7 @@ IDENTITIES = """
     from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
     print(sources.COMPILING)
     print(sources.RECORDING.split()[0], sources.origin(position.program))
-    for formula in (output_filters.torques_outside_band, actuated.block, swap_linear_angular):
+    for formula in (output_filters.wrench_outside_bands, actuated.block, swap_linear_angular):
         print(sources.origin(formula))
 """
 

@@ -31,6 +31,11 @@ def dead_band(x: Array, width: float) -> Array:
     )
 
 
+def torques_outside_band(torques: Array, bands: Array) -> Array:
+    """Return torques (n,) after their dead band, the first of `bands`."""
+    return dead_band(torques, bands[0])
+
+
 def dead_band_of_size(x: Array, width: float) -> Array:
     """Return a vector (n,) shortened by `width` in its direction, zero if it is shorter.
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.measurement.estimation.dead_band import dead_band, dead_band_of_size
+from screw_dynamics_ros.core.measurement.estimation.dead_band import (
+    dead_band_of_size,
+)
 from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps, low_pass_step
 from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import ObserverState
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
@@ -128,11 +130,6 @@ def step_of(states: Array, weights: Array, u: Array, place: int, length: int, nu
 def second_half(state: Array) -> Array:
     """Return the filtered signal of a state."""
     return state[len(state) // 2 :]
-
-
-def torques_outside_band(torques: Array, bands: Array) -> Array:
-    """Return torques after their dead band, the first of `bands`."""
-    return dead_band(torques, bands[0])
 
 
 def wrench_outside_bands(wrench: Array, bands: Array) -> Array:

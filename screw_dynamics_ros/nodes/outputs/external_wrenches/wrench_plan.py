@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.measurement.estimation.dead_band import torques_outside_band
 from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import ObserverPlan
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
@@ -20,7 +21,7 @@ from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 from .contact_localization import LocationPlan
 from .contacts import Contact, contact_at
 from .external_torque import effort_terms, external_torque
-from .output_filters import BANDS, FilterPlan, filtered, torques_outside_band
+from .output_filters import BANDS, FilterPlan, filtered
 from .support_contacts import SupportPlan
 
 
