@@ -39,7 +39,7 @@ NOT_EXPORTED = {
     **dict.fromkeys(('position', 'velocity', 'effort'), 'it is an input'),
     'residual': 'it is the input offset',
     'residual_confidence': 'it is of a map of residuals, which a running node records',
-    'constraint_wrench': 'its equations have no fixed rank; solve those of Robot.constraint_terms',
+    'constraint_wrench': 'the rank of its equations varies, a node solves them by LAPACK',
     'commands': 'their ramps and limits follow clock and messages of the node; take feedforward',
 }
 

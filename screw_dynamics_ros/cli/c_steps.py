@@ -63,7 +63,7 @@ void {name}_start({name}_memory *memory);
  * Call it for states with valid external torques only, thus after the observer has settled.
  * elapsed is the time since the last call [ns], 0 in the first call and after a pause. The other
  * arrays are inputs and results of {name}, then outputs; forces precede moments in them, as in
- * messages. Units:{units}
+ * messages. The covariance of a wrench is valid while its pivots are positive. Units:{units}
  */
 {prototype};
 

@@ -291,7 +291,7 @@ def test_feet_that_carry_a_robot(tmp_path, observer):
             'torque_weights': [0, 0, 1], 'base_step': [e] * 6 + timing,
         }  # fmt: skip
         made(given)
-        if k >= 20:
+        if k == 0 or k >= 20:  # the first time too early: it starts again after a pause
             outputs = made.steps(given, round(1e9 * STEP) if k > 20 else 0)
     assert outputs['support'].tolist() == [1.0, 1.0, 1.0, 0.0]
     for foot in feet:
