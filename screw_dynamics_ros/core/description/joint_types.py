@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..lie.joint_groups import BODY_GROUPS, VectorGroup
 from ..types import Array
 
 #: Components of twists, angular part first; the axis is the third of each part.
@@ -53,9 +54,19 @@ class JointType:
         return sum(map(len, self.freedoms))
 
     @property
+    def group(self) -> VectorGroup:
+        """The group of its configurations: that of its only body, or R^n."""
+        return BODY_GROUPS[self.nv] if len(self.freedoms) == 1 else VectorGroup(self.nv)
+
+    @property
     def nq(self) -> int:
-        """Number of coordinates: a free body has a quaternion."""
-        return 7 if self.is_free else self.nv
+        """Number of coordinates."""
+        return self.group.nq
+
+    @property
+    def has_quaternion(self) -> bool:
+        """Whether the coordinates contain a quaternion and do not add."""
+        return self.nq > self.nv
 
     @property
     def is_fixed(self) -> bool:
@@ -75,7 +86,7 @@ class JointType:
     @property
     def has_axis(self) -> bool:
         """Whether the axis has a meaning."""
-        return not (self.is_fixed or self.is_free)
+        return not (self.is_fixed or self.has_quaternion)
 
     @property
     def turns(self) -> bool:

@@ -253,8 +253,8 @@ class SimulatedRobot:
     @property
     def violation(self) -> float:
         """Largest deviation of a free body's quaternion from unit length, 0 without free bodies."""
-        free = [body.q for body in self.robot.tree.bodies if body.dof == 6]
-        lengths = [float(np.linalg.norm(self.q[place][3:])) - 1.0 for place in free]
+        free = [self.q[body.q] for body in self.robot.tree.free_bodies]
+        lengths = [float(np.linalg.norm(x[-4:])) - 1.0 for x in free]
         return max(lengths, key=abs, default=0.0)
 
     def _effects(self) -> Effects | None:
@@ -331,14 +331,12 @@ def valid_state(robot: Robot, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]
             f'joint {coordinate_names(robot)[k]!r} cannot be at {q[k]:g}: its limits are '
             f'{lower[k]:g} and {upper[k]:g}'
         )
-    for body in robot.tree.bodies:
-        if body.dof == 6:
-            quaternion = q[body.q][3:]
-            length = float(np.linalg.norm(quaternion))
-            if abs(length - 1.0) > UNIT_LENGTH:
-                raise ArgumentError(
-                    f'the quaternion of {body.name!r} has the length {length:g}; give one of '
-                    'length 1'
-                )
-            quaternion /= length
+    for body in robot.tree.free_bodies:
+        quaternion = q[body.q][-4:]
+        length = float(np.linalg.norm(quaternion))
+        if abs(length - 1.0) > UNIT_LENGTH:
+            raise ArgumentError(
+                f'the quaternion of {body.name!r} has the length {length:g}; give one of length 1'
+            )
+        quaternion /= length
     return np.clip(q, lower, upper), v
