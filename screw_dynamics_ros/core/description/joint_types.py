@@ -4,7 +4,7 @@
 """The types of joints, one row each: everything that depends on the type asks its row.
 
 The child frame has its 3-axis along the joint axis here. A joint of several freedoms is one body
-with a free pose, or several bodies one after the other: a planar joint is two translations in the
+with a free pose or orientation, or several bodies one after the other: a planar joint is two translations in the
 plane and a rotation about its normal (macro joint, K-10).
 """
 
@@ -39,6 +39,8 @@ class JointType:
         Whether positions that differ by 2 pi are the same.
     has_pitch : bool
         Whether the child advances along the axis as it turns; see `Joint.pitch`.
+    in_urdf : bool
+        Whether a URDF can have such joints.
     """
 
     name: str
@@ -47,6 +49,7 @@ class JointType:
     has_range: bool = False
     is_periodic: bool = False
     has_pitch: bool = False
+    in_urdf: bool = True
 
     @property
     def nv(self) -> int:
@@ -129,6 +132,7 @@ JOINT_TYPES = {
         JointType('prismatic', _TRANSLATION, 'prismatic', has_range=True),
         JointType('fixed', ()),
         JointType('floating', (tuple(range(6)),)),
+        JointType('ball', ((0, 1, 2),), 'spherical', in_urdf=False),
         JointType('planar', ((3,), (4,), (_ABOUT_AXIS,)), 'planar'),
         JointType('helical', _ROTATION, 'helical', has_range=True, has_pitch=True),
     )

@@ -29,7 +29,7 @@ def write_urdf(description: RobotDescription) -> str:
     joints, armatures and springs are extensions of URDF, see `urdf`, as are loops, motors and
     postures, see `urdf_loops`; all else is read by urdfdom, of Lyrical and newer if there are
     capsules or limits of acceleration or jerk. Infinite limits that it requires are written as
-    `UNLIMITED`.
+    `UNLIMITED`. Raises `DescriptionError` for ball joints, which a URDF cannot have.
 
     Examples
     --------
@@ -73,6 +73,11 @@ def _collision(link: ElementTree.Element, shape: Shape) -> None:
 
 
 def _joint(robot: ElementTree.Element, joint: Joint) -> None:
+    if not joint.kind.in_urdf:
+        raise DescriptionError(
+            f'joint {joint.name!r} is a {joint.type} joint, which a URDF cannot have; keep the MJCF '
+            'or SDF, or replace it by three revolute joints whose axes meet'
+        )
     element = ElementTree.SubElement(robot, 'joint', name=joint.name, type=joint.type)
     if joint.kind.has_pitch:
         element.set('pitch', number_text(joint.pitch))

@@ -1,0 +1,68 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Robots with ball joints beside MuJoCo and Pinocchio, and derivatives beside differences."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from oracles.mujoco_model import MuJoCo
+from screw_dynamics_ros.core import Robot
+from support.ball_robots import ROBOTS
+
+ALL = pytest.mark.parametrize('name', ROBOTS)
+BACKENDS = pytest.mark.parametrize('backend', ['reference', 'python'])
+
+
+@cache
+def robot(name: str, backend: str) -> Robot:
+    return Robot.from_mjcf(ROBOTS[name], backend=backend)
+
+
+def close(actual: np.ndarray, expected: np.ndarray, tolerance: float = 1e-10) -> None:
+    """Assert a relative error of the norm below the tolerance."""
+    assert np.shape(actual) == np.shape(expected)
+    error = np.linalg.norm(np.subtract(actual, expected))
+    assert error <= tolerance * max(np.linalg.norm(expected), 1e-3)
+
+
+def state(which: Robot, seed: int) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(seed)
+    return which.random_configuration(rng), *rng.normal(size=(3, which.nv))
+
+
+@ALL
+def test_coordinates(name):
+    """A quaternion and an angular velocity for each ball, unit quaternions at the start."""
+    own = robot(name, 'reference')
+    for joint, kind in ((joint.name, joint.kind) for joint in own.description.joints):
+        if kind.is_fixed:
+            continue
+        q, v = own.joint_coordinates(joint)
+        assert (q.stop - q.start, v.stop - v.start) == ((4, 3) if kind.nv == 3 else (1, 1))
+        start = own.neutral()[q]
+        np.testing.assert_array_equal(start, [0, 0, 0, 1] if kind.nv == 3 else [0])
+
+
+@BACKENDS
+@ALL
+def test_poses_jacobians_and_dynamics_of_mujoco(name, backend):
+    own = robot(name, backend)
+    theirs, (q, v, a, tau) = MuJoCo(own, ROBOTS[name]), state(own, 1)
+    for body, pose in zip(theirs.bodies, theirs.poses(q), strict=True):
+        close(own.link_pose(q, body), pose)
+        close(own.jacobian(q, body, 'hybrid'), theirs.jacobian(q, body))
+    close(own.mass_matrix(q), theirs.mass_matrix(q))
+    bias = theirs.inverse_dynamics(q, v, np.zeros(own.nv))
+    close(own.coriolis_torques(q, v) + own.gravity_torques(q), bias)
+    close(own.inverse_dynamics(q, v, a), theirs.inverse_dynamics(q, v, a))
+    close(own.forward_dynamics(q, v, tau), theirs.forward_dynamics(q, v, tau), 1e-9)
+    kinetic, potential = theirs.energies(q, v)
+    close(own.kinetic_energy(q, v), kinetic)
+    reference = theirs.energies(own.neutral(), v)[1]
+    found = own.potential_energy(q) - own.potential_energy(own.neutral())
+    close(found, potential - reference)
