@@ -65,7 +65,10 @@ class MuJoCo:
             self.data.qpos[start : start + len(x)] = x
             block = np.eye(size)
             if size == 6:
-                R, (omega, linear) = Rotation.from_quat(q[own][3:]).as_matrix(), np.split(v[rates], 2)
+                R, (omega, linear) = (
+                    Rotation.from_quat(q[own][3:]).as_matrix(),
+                    np.split(v[rates], 2),
+                )
                 block = np.block([[np.zeros((3, 3)), R], [np.eye(3), np.zeros((3, 3))]])
                 self.rest[first : first + 3] = R @ np.cross(omega, linear)
             self.G[first : first + size, rates] = block

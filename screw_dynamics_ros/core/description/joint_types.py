@@ -4,8 +4,8 @@
 """The types of joints, one row each: everything that depends on the type asks its row.
 
 The child frame has its 3-axis along the joint axis here. A joint of several freedoms is one body
-with a free pose or orientation, or several bodies one after the other: a planar joint is two translations in the
-plane and a rotation about its normal (macro joint, K-10).
+with a free pose or orientation, or several bodies one after the other: a planar joint is two
+translations in the plane and a rotation about its normal (macro joint, K-10).
 """
 
 from __future__ import annotations

@@ -355,6 +355,10 @@ def model_findings(compiled: CompiledModel) -> Iterator[Finding]:
         what = 'is a mocap body: a simulation moves it, here it is fixed in its pose of the file'
         remedy = 'give it joints if it moves'
         yield Finding('warning', f'link {compiled.body_name(k)}', what, remedy)
+    for joint in compiled.joints:
+        if joint.type == BALL and model.jnt_limited[joint.id]:
+            what = 'is a ball with a limit of its angle, which is omitted: it turns without limits'
+            yield Finding('warning', f'joint {joint.name}', what)
     if compiled.is_disabled('LIMIT') and np.any(model.jnt_limited):
         yield Finding('info', robot, 'limits of joints are kept, although a flag disables them')
     if (model.opt.density or model.opt.viscosity) and not without_passive:

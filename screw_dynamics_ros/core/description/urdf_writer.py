@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from ..errors import UnknownNameError
+from ..errors import DescriptionError, UnknownNameError
 from ..types import Array
 from .body_inertia import Inertia
 from .robot_description import Joint, Limits, RobotDescription
@@ -75,8 +75,8 @@ def _collision(link: ElementTree.Element, shape: Shape) -> None:
 def _joint(robot: ElementTree.Element, joint: Joint) -> None:
     if not joint.kind.in_urdf:
         raise DescriptionError(
-            f'joint {joint.name!r} is a {joint.type} joint, which a URDF cannot have; keep the MJCF '
-            'or SDF, or replace it by three revolute joints whose axes meet'
+            f'joint {joint.name!r} is a {joint.type} joint, which a URDF cannot have; keep the '
+            'MJCF or SDF, or replace it by three revolute joints whose axes meet'
         )
     element = ElementTree.SubElement(robot, 'joint', name=joint.name, type=joint.type)
     if joint.kind.has_pitch:

@@ -66,3 +66,12 @@ def test_poses_jacobians_and_dynamics_of_mujoco(name, backend):
     reference = theirs.energies(own.neutral(), v)[1]
     found = own.potential_energy(q) - own.potential_energy(own.neutral())
     close(found, potential - reference)
+
+
+def test_anchors_keyframes_and_limits_of_an_mjcf():
+    """A keyframe has quaternions with w last; a limit of the angle is reported."""
+    text = ROBOTS['pendulum'].replace('type="ball"', 'type="ball" limited="true" range="0 1"')
+    key = '<keyframe><key name="up" qpos="0.5 -0.5 0.5 0.5"/></keyframe></mujoco>'
+    description = Robot.from_mjcf(text.replace('</mujoco>', key)).description
+    assert description.postures == {'up': {'pivot': (-0.5, 0.5, 0.5, 0.5)}}
+    assert any('limit of its angle' in str(each) for each in description.findings)
