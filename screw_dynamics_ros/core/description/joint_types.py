@@ -11,6 +11,7 @@ translations in the plane and a rotation about its normal (macro joint, K-10).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,7 @@ class JointType:
     has_pitch : bool
         Whether the child advances along the axis as it turns; see `Joint.pitch`.
     in_urdf : bool
-        Whether a URDF can have such joints.
+        Whether other programs read such joints in a URDF; here all types may be in one.
     """
 
     name: str
@@ -57,7 +58,7 @@ class JointType:
         return sum(map(len, self.freedoms))
 
     @property
-    def group(self) -> VectorGroup:
+    def group(self) -> Any:
         """The group of its configurations: that of its only body, or R^n."""
         return BODY_GROUPS[self.nv] if len(self.freedoms) == 1 else VectorGroup(self.nv)
 
@@ -134,7 +135,7 @@ JOINT_TYPES = {
         JointType('floating', (tuple(range(6)),)),
         JointType('ball', ((0, 1, 2),), 'spherical', in_urdf=False),
         JointType('planar', ((3,), (4,), (_ABOUT_AXIS,)), 'planar'),
-        JointType('helical', _ROTATION, 'helical', has_range=True, has_pitch=True),
+        JointType('helical', _ROTATION, 'helical', has_range=True, has_pitch=True, in_urdf=False),
     )
 }
 

@@ -112,8 +112,8 @@ def joint_parts(name: str, frame: FrameNode, frames: FrameGraph) -> Parts:
         kind = JOINT_TYPES[_TYPES[given].type]
         if kind.is_fixed or not frames.relative(name, below)[:3, 3].any():
             return Parts((), (_without_axis(name, kind, parent, below, frames),))
-        moved = _without_axis(name, kind, parent, name, frames)
-        return Parts((Link(name),), (moved, _fixed(below, name, below, frames)))
+        ball = _without_axis(name, kind, parent, name, frames)
+        return Parts((Link(name),), (ball, _fixed(below, name, below, frames)))
     names = [name] if len(axes) == 1 else [f'{name}::{axis.tag}' for axis in axes]
     last = name if any(axis.misses(below) for axis in axes) else below
     # The links that the axes move, and the frames where these are: the joint's for the first ones.

@@ -57,9 +57,6 @@ from .xml_document import (
     with_line_breaks,
 )
 
-#: Types of joints that a URDF has, helical ones as an extension.
-URDF_TYPES = {name: row for name, row in JOINT_TYPES.items() if row.in_urdf}
-
 #: Attributes of <dynamics>, the last three an extension.
 DYNAMICS = ('damping', 'friction', 'armature', 'spring_stiffness', 'spring_position')
 
@@ -212,10 +209,10 @@ def _joint(element: Element, remarks: list[Finding]) -> Joint:
     name = name_attribute(element)
     owner = f'joint {name!r}'
     given = element.getAttribute('type')
-    kind = URDF_TYPES.get(given)
+    kind = JOINT_TYPES.get(given)
     if kind is None:
         what = f'has unknown type {given!r}' if given else 'has no type'
-        raise DescriptionError(f'{owner} {what}; use one of {", ".join(URDF_TYPES)}')
+        raise DescriptionError(f'{owner} {what}; use one of {", ".join(JOINT_TYPES)}')
     mimic = _mimic(element, owner)
     if mimic is not None and kind.is_fixed:
         remarks.append(

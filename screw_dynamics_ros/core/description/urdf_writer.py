@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from ..errors import DescriptionError, UnknownNameError
+from ..errors import UnknownNameError
 from ..types import Array
 from .body_inertia import Inertia
 from .robot_description import Joint, Limits, RobotDescription
@@ -26,10 +26,10 @@ def write_urdf(description: RobotDescription) -> str:
     r"""Return URDF text, numbers to the last digit: reading it gives the same links and joints.
 
     Shapes are written as <collision>; gravity and a free joint of the root are left out. Helical
-    joints, armatures and springs are extensions of URDF, see `urdf`, as are loops, motors and
-    postures, see `urdf_loops`; all else is read by urdfdom, of Lyrical and newer if there are
+    and ball joints, armatures and springs are extensions of URDF, see `urdf`, as are loops, motors
+    and postures, see `urdf_loops`; all else is read by urdfdom, of Lyrical and newer if there are
     capsules or limits of acceleration or jerk. Infinite limits that it requires are written as
-    `UNLIMITED`. Raises `DescriptionError` for ball joints, which a URDF cannot have.
+    `UNLIMITED`.
 
     Examples
     --------
@@ -73,11 +73,6 @@ def _collision(link: ElementTree.Element, shape: Shape) -> None:
 
 
 def _joint(robot: ElementTree.Element, joint: Joint) -> None:
-    if not joint.kind.in_urdf:
-        raise DescriptionError(
-            f'joint {joint.name!r} is a {joint.type} joint, which a URDF cannot have; keep the '
-            'MJCF or SDF, or replace it by three revolute joints whose axes meet'
-        )
     element = ElementTree.SubElement(robot, 'joint', name=joint.name, type=joint.type)
     if joint.kind.has_pitch:
         element.set('pitch', number_text(joint.pitch))

@@ -14,8 +14,6 @@ import pytest
 import screw_dynamics_ros
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import JOINT_TYPES, read_urdf
-from screw_dynamics_ros.core.description.urdf_writer import write_urdf
-from screw_dynamics_ros.core.errors import DescriptionError
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree
 from support.models import random_description
 
@@ -67,7 +65,7 @@ def test_a_period_is_a_whole_turn(kind):
         assert row.has_range
 
 
-@pytest.mark.parametrize('kind', [name for name, row in JOINT_TYPES.items() if row.in_urdf])
+@pytest.mark.parametrize('kind', JOINT_TYPES)
 def test_a_urdf_has_the_types_by_name(kind):
     joint = read_urdf(
         f"""<robot name="one"><link name="a"/><link name="b"/>
@@ -80,17 +78,6 @@ def test_a_urdf_has_the_types_by_name(kind):
     assert (joint.limits.upper == 2.0) == row.has_range
     assert (joint.limits.effort == 4.0) == row.is_scalar
     assert (joint.axis.tolist() == [0.0, 1.0, 0.0]) == row.has_axis
-
-
-@pytest.mark.parametrize('kind', [name for name, row in JOINT_TYPES.items() if not row.in_urdf])
-def test_other_types_are_refused_in_a_urdf(kind):
-    text = (
-        f'<robot name="one"><link name="a"/><link name="b"/><joint name="j" type="{kind}"/></robot>'
-    )
-    with pytest.raises(DescriptionError, match=f"joint 'j' has unknown type '{kind}'"):
-        read_urdf(text)
-    with pytest.raises(DescriptionError, match=f"joint 'joint1' is a {kind} joint, which a URDF"):
-        write_urdf(random_description(1, 1, (kind,)))
 
 
 def test_a_planar_joint_moves_in_the_plane_before_it_turns():

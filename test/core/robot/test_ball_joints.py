@@ -12,6 +12,11 @@ import pytest
 
 from oracles.mujoco_model import MuJoCo
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.integration.generalized_alpha import GeneralizedAlpha
+from screw_dynamics_ros.core.integration.runge_kutta import RungeKutta
+from screw_dynamics_ros.core.integration.variational import Variational
+from screw_dynamics_ros.core.simulation.simulated_robot import SimulatedRobot
+from screw_dynamics_ros.core.simulation.simulated_stack import SimulatedStack
 from support.ball_robots import ROBOTS
 
 ALL = pytest.mark.parametrize('name', ROBOTS)
@@ -75,3 +80,49 @@ def test_anchors_keyframes_and_limits_of_an_mjcf():
     description = Robot.from_mjcf(text.replace('</mujoco>', key)).description
     assert description.postures == {'up': {'pivot': (-0.5, 0.5, 0.5, 0.5)}}
     assert any('limit of its angle' in str(each) for each in description.findings)
+
+
+# --- motion ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('integrator', [RungeKutta, Variational, GeneralizedAlpha])
+@pytest.mark.parametrize('name', ['pendulum', 'humanoid'])
+def test_motions_are_those_of_mujoco(name, integrator):
+    """Methods of second order, and one of fourth, beside its fourth order with short steps."""
+    own = robot(name, 'python')
+    q, v = own.neutral(), np.random.default_rng(1).normal(size=own.nv)
+    expected = MuJoCo(own, ROBOTS[name]).passive_motion(q, v, 0.1, 5e-4, 'RK4')
+    method = integrator(own)
+    for _ in range(100):
+        q, v = method.step(q, v, np.zeros(own.nv), 1e-3)
+    tolerance = 1e-8 if integrator is RungeKutta else 1e-4
+    close(own.difference(q, expected[0]) + 1.0, np.ones(own.nv), tolerance)
+    close(v, expected[1], tolerance)
+
+
+@pytest.mark.parametrize(('integrator', 'error'), [('runge_kutta', 1e-5), ('semi_implicit', 0.2)])
+def test_energy_balance_of_a_pendulum(integrator, error):
+    """Energy [J] changes by the work of a torque in the axes of the body, some 1 of 80."""
+    own = robot('pendulum', 'python')
+    simulated = SimulatedRobot(own, integrator=integrator)
+    torque, work, dt = np.array([3.0, -2.0, 1.0]), 0.0, 1e-3
+    before = sum(simulated.energy)
+    for _ in range(500):
+        rates = simulated.v.copy()
+        simulated.step(torque, dt)
+        work += 0.5 * dt * float(torque @ (rates + simulated.v))
+    gained = sum(simulated.energy) - before
+    assert abs(work) > 0.5
+    assert gained == pytest.approx(work, abs=error)
+    assert abs(simulated.violation) < 1e-12
+
+
+def test_a_stack_moves_as_each_of_its_robots():
+    own = robot('pendulum', 'python')
+    stack, alone = SimulatedStack(own, 2), SimulatedRobot(own)
+    v = np.array([[0.3, -0.4, 2.0], [0.0, 0.0, 0.0]])
+    stack.v, alone.v = v, v[0]
+    for _ in range(20):
+        stack.step(np.zeros((2, 3)), 0.005)
+        alone.step(np.zeros(3), 0.005)
+    close(stack.q[0], alone.q, 1e-9)
