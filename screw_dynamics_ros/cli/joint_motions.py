@@ -154,11 +154,6 @@ def moving(blocks: Iterable[Block], motions: JointMotions) -> Iterator[Block]:
         yield block
 
 
-def finding_lines(findings: Iterable[Finding]) -> list[str]:
-    """Return findings as lines of a report."""
-    return [f'{finding.severity.upper():<7} {finding}' for finding in findings]
-
-
 def scalar_joints(description: RobotDescription) -> list[Joint]:
     """Return the joints with one coordinate, except mimic joints."""
     return [joint for joint in description.joints if joint.kind.nv == 1 and joint.mimic is None]

@@ -39,8 +39,8 @@ from ..command_line import (
     names,
     progress_bar,
 )
-from ..joint_motions import finding_lines
 from ..recorded_joints import add_recorded_robot, given_description
+from ..report import finding_lines
 from . import folders
 from .annotation import AnnotationReport, annotate_recording
 from .request import Request, parameter_values

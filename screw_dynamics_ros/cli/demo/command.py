@@ -118,7 +118,7 @@ def conclude(recording: DemoRecording, push: Push, urdf: Path, results: Path) ->
     """Print and save the report; return the exit status."""
     say(f'reading {sum(map(len, recording.series.values()))} messages ...')
     report = make_report(recording, push, urdf, TOOL)
-    print('\n' + '\n'.join(as_text(report)) + '\n', flush=True)
+    print(f'\n{as_text(report)}\n', flush=True)
     system = {
         'version': __version__,
         'python': platform.python_version(),

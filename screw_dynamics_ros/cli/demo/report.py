@@ -22,6 +22,7 @@ from screw_dynamics_ros.core.types import Array
 from ..command_line import write_whole
 from ..doctor.pinocchio_oracle import by_pinocchio
 from ..library_messages import caught_messages
+from ..report import Section, digits, text
 from .push import Push
 from .recording import OUTPUTS, STAMPED, DemoRecording
 
@@ -288,27 +289,30 @@ def worst(values: ArrayLike) -> float:
 # --- output -------------------------------------------------------------------------------------
 
 
-def as_text(report: DemoReport) -> list[str]:
+def as_text(report: DemoReport) -> str:
     """Return the report in lines of at most 79 columns."""
-    text = [
-        f'{report.joint_states} joint states in {report.duration:.1f} s',
-        '',
-        'messages per second',
+    head = f'{report.joint_states} joint states in {report.duration:.1f} s'
+    rates = [(name, f'{value:.1f}') for name, value in report.rates.items()]
+    latencies = [
+        (words, *(f'{report.latency[f"{what} since {origin}"]:.2f}' for what in ('median', 'p99')))
+        for words, origin in (
+            ('from the arrival of the joint state here', 'arrival'),
+            ('from its stamp by the driver', 'stamp'),
+        )
     ]
-    text += [f'  {name:<20}{value:10.1f}' for name, value in report.rates.items()]
-    text += ['', f'{"latency measured here, including drawing":<40}{"median":>12}{"99 %":>12}']
-    for origin, words in (
-        ('arrival', 'from the arrival of the joint state here'),
-        ('stamp', 'from its stamp by the driver'),
-    ):
-        median, p99 = (report.latency[f'{what} since {origin}'] for what in ('median', 'p99'))
-        text.append(f'  {words:<40}{median:7.2f} ms{p99:9.2f} ms')
-    text += ['', f'{"comparison":<44}{"measured":>12}{"at most":>12}']
-    for c in report.comparisons:
-        verdict = 'PASS' if c.passed else 'FAIL'
-        text.append(f'  {verdict}  {c.name:<38}{c.value:10.2g}{c.limit:12.2g}  {c.unit}')
-    text += [f'        {remark}' for remark in report.remarks]
-    return text
+    compared = [
+        (f'{"PASS" if c.passed else "FAIL"}  {c.name}', *digits((c.value, c.limit), 2), c.unit)
+        for c in report.comparisons
+    ]
+    last = Section('comparisons').table(('', 'measured', 'at most', ''), compared)
+    last.lines += report.remarks
+    return text(
+        [
+            Section(head).table(('messages', '[1/s]'), rates),
+            Section('latency measured here [ms]').table(('', 'median', '99 %'), latencies),
+            last,
+        ]
+    )
 
 
 def save(report: DemoReport, path: Path, extra: dict[str, Any]) -> None:

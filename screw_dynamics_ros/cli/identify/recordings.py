@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -16,7 +17,8 @@ from screw_dynamics_ros.core.measurement.identification.state_checks import POSE
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.recordings.recording import Recording
 
-from ..recorded_joints import check_left_out
+from ..command_line import UnusableError
+from ..recorded_joints import check_left_out, given_description
 
 
 def of_robot(
@@ -90,6 +92,11 @@ def are_poses(runs: Sequence[JointRecording]) -> bool:
     return bool(min((float(np.median(each)) for each in steps), default=np.inf) >= POSE_PERIOD_S)
 
 
-def descriptions(recorded: Sequence[Recording]) -> str | None:
-    """Return the first recorded description."""
-    return next((each.robot_description for each in recorded if each.robot_description), None)
+def recorded_description(options: argparse.Namespace, states: Sequence[Recording]) -> str:
+    """Return the description of --urdf, else the first recorded one; raises `UnusableError`."""
+    text = given_description(options)
+    if text is None:
+        text = next((each.robot_description for each in states if each.robot_description), None)
+    if text is None:
+        raise UnusableError('no robot_description is recorded; give --urdf')
+    return text

@@ -52,8 +52,9 @@ from ..command_line import (
     own_arguments,
     progress_bar,
 )
-from ..joint_motions import JointMotions, finding_lines, moving
+from ..joint_motions import JointMotions, moving
 from ..recorded_joints import add_recorded_robot, given_description, recorded_robot
+from ..report import finding_lines
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.ros.model_state import ModelStateLayout
