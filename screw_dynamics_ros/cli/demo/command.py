@@ -4,8 +4,8 @@
 """The demo: a simulated arm, its model state over DDS, and a client that checks it.
 
 The command starts the node `simulator`, the driver of a 7-joint arm, and `bringup`, in separate
-processes. It shows the outputs live in the terminal while a known force pushes the tool for part of
-the run, and compares the outputs with the known force and with Pinocchio.
+processes. A known force pushes the tool for part of the run; the outputs are compared with it and
+with Pinocchio. With --view, a web browser shows the robot.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pathlib import Path
 
 from screw_dynamics_ros import __version__
 from screw_dynamics_ros.entry import DONE, NEGATIVE
+from screw_dynamics_ros.ros.process.children import free_domain
 
 from ..command_line import UnusableError, command_parser, execute, exit_statuses
-from .node_processes import free_domain
 from .picture import save_picture
 from .push import Push
 from .recording import DemoRecording

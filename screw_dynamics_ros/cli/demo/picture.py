@@ -130,7 +130,7 @@ def draw_latency(axis: Any, recording: DemoRecording) -> None:
             axis.axhline(level, color=color, lw=1.1, label=f'{percent} %: {level:.2f} ms')
             axis.set_ylim(0.0, 2.5 * level)
     axis.set(
-        title='Latency to the last output, measured by this client, which also draws',
+        title='Latency to the last output, measured by this client',
         ylabel='ms',
     )
     beside(axis)

@@ -55,31 +55,30 @@ class Series:
         self._messages.append(message)
         self._all = None
 
-    def arrivals(self, last: int = 0) -> Integers:
-        """Return the times of arrival [ns] of all or of the `last` messages."""
-        return np.array(self._arrivals[-last:], dtype=np.int64)
+    def arrivals(self) -> Integers:
+        """Return the times of arrival [ns]."""
+        return np.array(self._arrivals, dtype=np.int64)
 
-    def stamps(self, last: int = 0) -> Integers:
-        """Return the stamps [ns] of all or of the `last` messages."""
-        return self._read(last)[0]
+    @property
+    def last_stamp(self) -> int:
+        """Stamp of the last message [ns], 0 without messages."""
+        return self._decode(self._messages[-1])[0] if self._messages else 0
 
-    def values(self, last: int = 0) -> Array:
-        """Return the numbers, (messages, width), of all or of the `last` messages."""
-        return self._read(last)[1]
+    def stamps(self) -> Integers:
+        """Return the stamps [ns]."""
+        return self._read()[0]
 
-    def _read(self, last: int) -> tuple[Integers, Array]:
-        if self._all is not None:
-            return self._all[0][-last:], self._all[1][-last:]
-        contents = [self._decode(message) for message in self._messages[-last:]]
-        result = (
-            np.array([stamp for stamp, _ in contents], dtype=np.int64),
-            np.array([numbers for _, numbers in contents], dtype=np.float64).reshape(
-                len(contents), self._width
-            ),
-        )
-        if not last:
-            self._all = result
-        return result
+    def values(self) -> Array:
+        """Return the numbers, (messages, width)."""
+        return self._read()[1]
+
+    def _read(self) -> tuple[Integers, Array]:
+        if self._all is None:
+            contents = [self._decode(message) for message in self._messages]
+            numbers = np.array([numbers for _, numbers in contents], dtype=np.float64)
+            stamps = np.array([stamp for stamp, _ in contents], dtype=np.int64)
+            self._all = stamps, numbers.reshape(len(contents), self._width)
+        return self._all
 
 
 class DemoRecording:
@@ -169,7 +168,7 @@ class DemoRecording:
             rotation = rotation * Rotation.from_quat(numbers[:, 3:])
         return position, rotation
 
-    def latency(self, last: int = 0) -> tuple[NDArray[np.intp], Array, Array]:
+    def latency(self) -> tuple[NDArray[np.intp], Array, Array]:
         """Return the latency of the outputs, for joint states with all outputs.
 
         Returns
@@ -181,13 +180,13 @@ class DemoRecording:
             arrival of the last of its stamped outputs [s].
         """
         states = self.series['joint_states']
-        stamps, arrivals = states.stamps(last), states.arrivals(last)
+        stamps, arrivals = states.stamps(), states.arrivals()
         complete: NDArray[np.intp] = np.arange(len(stamps))
         latest = np.zeros(len(stamps), dtype=np.int64)
         for name in STAMPED:
             series = self.series[name]
-            _, mine, theirs = np.intersect1d(stamps, series.stamps(last), return_indices=True)
-            latest[mine] = np.maximum(latest[mine], series.arrivals(last)[theirs])
+            _, mine, theirs = np.intersect1d(stamps, series.stamps(), return_indices=True)
+            latest[mine] = np.maximum(latest[mine], series.arrivals()[theirs])
             complete = np.intersect1d(complete, mine)
         return (
             complete,

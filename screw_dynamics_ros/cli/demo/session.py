@@ -9,16 +9,15 @@ import gc
 import os
 import signal
 import socket
-import sys
 import time
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from ..command_line import UnusableError
-from .node_processes import Children
+from screw_dynamics_ros.ros.process.children import Children
+
+from ..command_line import UnusableError, progress_bar
 from .push import Push
 from .recording import DemoRecording
-from .view import Screen, take_snapshot
 
 if TYPE_CHECKING:
     from .client import Client
@@ -72,7 +71,6 @@ PURPOSES = {
 }
 
 SPIN_TIMEOUT_S = 0.01  # longest wait for a message
-REDRAW_PERIOD_S = 0.1
 PROGRESS_PERIOD_S = 5.0  # between progress messages without data
 SILENCE_TIMEOUT_S = 300.0  # without expected messages before the demo fails
 
@@ -148,8 +146,8 @@ class DemoSession:
                 raise self._silence(missing)
         say(f'all outputs after {time.monotonic() - start:.1f} s')
 
-    def record(self, push: Push, duration: float, title: str) -> DemoRecording:
-        """Record and show the outputs for a simulated `duration` [s]; wait for the last outputs.
+    def record(self, push: Push, duration: float) -> DemoRecording:
+        """Record the outputs for a simulated `duration` [s]; wait for the last outputs.
 
         On a busy machine, simulated time is slower than real time.
         """
@@ -157,20 +155,15 @@ class DemoSession:
         gc.freeze()  # excludes existing objects from later collections
         client = self._client
         recording = client.begin(push)
-        heard = time.monotonic()
-        next_drawing = heard + REDRAW_PERIOD_S
-        seconds = 0.0
-        with Screen(sys.stdout, title) as screen:
+        heard, seconds = time.monotonic(), 0.0
+        with progress_bar('demo') as progress:
             while client.time < duration:
                 self._turn()
-                now = time.monotonic()
                 if client.time > seconds:
-                    seconds, heard = client.time, now
-                elif now - heard > SILENCE_TIMEOUT_S:
+                    seconds, heard = client.time, time.monotonic()
+                    progress(min(seconds / duration, 1.0))
+                elif time.monotonic() - heard > SILENCE_TIMEOUT_S:
                     raise self._silence(['joint_states'])
-                if now >= next_drawing:
-                    screen.draw(take_snapshot(recording, push, seconds, duration))
-                    next_drawing = max(next_drawing + REDRAW_PERIOD_S, now)
         client.end()
         heard = time.monotonic()
         while client.late and time.monotonic() < heard + SILENCE_TIMEOUT_S:
@@ -223,7 +216,7 @@ def run(domain: int, duration: float, push: Push, view: bool = False) -> DemoRec
             client = Client(node, TOOL, 1.0 / PARAMETERS['simulator']['rate'], QUEUE_DEPTH)
             session = DemoSession(client, executor, children, signals)
             session.wait_for_outputs()
-            return session.record(push, duration, f'screw_dynamics_ros   ROS_DOMAIN_ID={domain}')
+            return session.record(push, duration)
         finally:
             rclpy.try_shutdown()
 

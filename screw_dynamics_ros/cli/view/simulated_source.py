@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 
 from screw_dynamics_ros.ros.compatibility import stay_on_this_machine
 from screw_dynamics_ros.ros.names import printable
+from screw_dynamics_ros.ros.process.children import Children, free_domain
 
-from ..demo.node_processes import ChildError, Children, free_domain
 from .live_source import LiveSource
 from .mesh_files import local_mesh
 from .state import DiagnosticLine, ViewState
@@ -62,7 +62,7 @@ class SimulatedSource(LiveSource):
         state = super().latest()
         try:
             self._children.check()
-        except ChildError as error:
+        except ChildProcessError as error:
             if state is not None:
                 line = DiagnosticLine('error', 'simulation', printable(str(error)))
                 return replace(state, diagnostics=(line, *state.diagnostics))
