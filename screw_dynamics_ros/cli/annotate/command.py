@@ -28,7 +28,7 @@ from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, OUT
 from screw_dynamics_ros.entry import DONE, PARTIAL
 from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
 from screw_dynamics_ros.ros.recordings.coverage import record_lines
-from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
+from screw_dynamics_ros.ros.recordings.mcap import COMPRESSIONS
 
 from ..command_line import (
     UnusableError,

@@ -66,7 +66,7 @@ from ..command_line import (
     write_file,
 )
 from ..report import text
-from . import picture, report
+from . import report
 from .measurement_file import MeasurementFile, read_measurements
 
 REMEDY = (
@@ -191,7 +191,7 @@ def pose(numbers: Sequence[float] | None) -> Array | None:
 def draw(path: Path, result: RobotCalibration, kind: str) -> None:
     """Draw the residuals; raises `UnusableError`."""
     try:
-        picture.save_picture(result, kind, path)
+        report.save_picture(result, kind, path)
     except ImportError:
         raise UnusableError('argument --picture: requires matplotlib; install it') from None
     except (OSError, ValueError) as error:

@@ -25,8 +25,7 @@ from screw_dynamics_ros.ros.model_state import ModelStateLayout, ModelStateReade
 from screw_dynamics_ros.ros.names import topic_tokens
 from screw_dynamics_ros.ros.topics import qos
 
-from .push import Push
-from .recording import DRIVER, OUTPUTS, STAMPED, Contents, DemoRecording
+from .recording import DRIVER, OUTPUTS, STAMPED, Contents, DemoRecording, Push
 
 try:
     from screw_dynamics_msgs import msg

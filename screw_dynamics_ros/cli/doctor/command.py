@@ -36,8 +36,7 @@ from ..recorded_joints import add_recorded_robot
 from ..report import Section, add_html, html, text
 from . import topics
 from .description_report import description_sections
-from .recorded_session import recorded_session
-from .session_data import SessionData
+from .session_data import SessionData, recorded_session
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -55,8 +55,14 @@ from ..command_line import (
 from ..recorded_joints import add_recorded_robot
 from ..report import Section, add_html, html, markdown, text
 from . import output_files, payload, picture, report, tool
-from .known_drives import KnownRobot, known_robot, of_reported_efforts
-from .recordings import are_poses, of_robot, recorded_description
+from .recordings import (
+    KnownRobot,
+    are_poses,
+    known_robot,
+    of_reported_efforts,
+    of_robot,
+    recorded_description,
+)
 
 URDF, PARAMETERS = 'identified.urdf', 'drives.yaml'
 

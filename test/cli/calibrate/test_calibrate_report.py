@@ -13,7 +13,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 from scipy.stats import norm, t
 
-from screw_dynamics_ros.cli.calibrate import picture, report
+from screw_dynamics_ros.cli.calibrate import report
 from screw_dynamics_ros.cli.report import text
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.measurement.identification import RobotCalibration
@@ -171,10 +171,10 @@ def test_picture_of_norms(tmp_path, monkeypatch, result, columns):
     """A plot for each unit; fitted, held-out and excluded measurements at their numbers from 1."""
     pytest.importorskip('matplotlib')
     figures = []
-    monkeypatch.setattr(picture, 'save_figure', lambda figure, *_: figures.append(figure))
+    monkeypatch.setattr(report, 'save_figure', lambda figure, *_: figures.append(figure))
     part = slice(-columns, None)
     found = replace(result, residuals_before=BEFORE[:, part], residuals_after=AFTER[:, part])
-    picture.save_picture(found, 'points', tmp_path / 'new' / 'x.png')
+    report.save_picture(found, 'points', tmp_path / 'new' / 'x.png')
     (figure,) = figures
     assert (tmp_path / 'new').is_dir()
     assert figure.get_suptitle() == 'planar_2r: 9 measured points'
@@ -203,6 +203,6 @@ def test_picture_of_norms(tmp_path, monkeypatch, result, columns):
     assert figure.axes[0].get_legend() is not None
     assert figure.axes[-1].get_xlabel() == 'measurement'
     none = replace(found, residuals_before=0.0 * BEFORE[:, part], outliers=())
-    picture.save_picture(none, 'points', tmp_path / 'x.png')
+    report.save_picture(none, 'points', tmp_path / 'x.png')
     assert {axis.get_yscale() for axis in figures[1].axes} == {'linear'}
     assert len(figures[1].axes[0].lines) == 3

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.cli.doctor import description_report
-from screw_dynamics_ros.cli.doctor.recorded_session import with_efforts
-from screw_dynamics_ros.cli.doctor.session_data import Configuration, SessionData
+from screw_dynamics_ros.cli.doctor.session_data import Configuration, SessionData, with_efforts
 from screw_dynamics_ros.cli.doctor.suggestion import KINEMATICS, SHARED, Suggestion
 from screw_dynamics_ros.cli.doctor.suggestions import (
     suggest_controllers,

@@ -16,8 +16,12 @@ import yaml
 from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.cli.identify import payload, tool
 from screw_dynamics_ros.cli.identify.command import known_payload, parse
-from screw_dynamics_ros.cli.identify.known_drives import known_robot
-from screw_dynamics_ros.cli.identify.recordings import are_poses, of_robot, recorded_description
+from screw_dynamics_ros.cli.identify.recordings import (
+    are_poses,
+    known_robot,
+    of_robot,
+    recorded_description,
+)
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.measurement.estimation.moved_tool import MovedTool
 from screw_dynamics_ros.core.measurement.estimation.payload_estimation import PayloadEstimate

@@ -16,8 +16,8 @@ from scipy.stats import t as student
 
 from screw_dynamics_ros.cli.identify import picture, report
 from screw_dynamics_ros.cli.identify.command import Outcome, write
-from screw_dynamics_ros.cli.identify.known_drives import of_reported_efforts
 from screw_dynamics_ros.cli.identify.output_files import drive_parameters, parameter_file
+from screw_dynamics_ros.cli.identify.recordings import of_reported_efforts
 from screw_dynamics_ros.core import Drive
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
