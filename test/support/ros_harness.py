@@ -35,7 +35,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from screw_dynamics_ros.cli.demo.node_processes import end_with_parent
+from screw_dynamics_ros.ros.process.children import end_with_parent
 from screw_dynamics_ros.ros.topics.subscriptions import subscribe
 from support.paths import ROOT
 
