@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from screw_dynamics_ros.core.description.drives import DRIVE_FIELDS
+from screw_dynamics_ros.core.description.friction import FRICTION
 from screw_dynamics_ros.core.measurement.annotation.unloaded_residual import (
     OBSERVER,
     UnloadedResidual,
@@ -19,6 +22,9 @@ from screw_dynamics_ros.core.measurement.identification.least_squares import des
 
 #: Largest number of printed combinations that the motion does not identify.
 MAX_COMBINATIONS = 20
+
+#: Fields that the table of drives has of each; further ones of friction if they are not zero.
+FIELDS = ('armature', 'damping', 'coulomb', 'breakaway')
 
 HEAD = ('joint', 'torque', 'identified', 'nominal')
 
@@ -95,20 +101,28 @@ def error_table(result: DynamicIdentification) -> Iterator[str]:
 def drive_table(result: DynamicIdentification) -> Iterator[str]:
     """Yield the parameters of drives and efforts."""
     width = max(map(len, (*result.joint_names, 'drive')))
-    names = ('armature', 'damping', 'coulomb', 'breakaway', 'scale', '95 % +-', 'offset')
-    yield f'  {"drive":<{width}}' + ''.join(f'{name:>11}' for name in names)
+    fields = [
+        name
+        for name in DRIVE_FIELDS
+        if name in FIELDS
+        or (name in FRICTION and any(getattr(drive, name) for drive in result.drives.values()))
+    ]
+    heads = {name: max(len(name) + 2, 11) for name in (*fields, 'scale', '95 % +-', 'offset')}
+    yield f'  {"drive":<{width}}' + ''.join(f'{name:>{wide}}' for name, wide in heads.items())
     half = np.ptp(result.scale_intervals(), axis=1) / 2
     for i, name in enumerate(result.joint_names):
         if np.isnan(result.effort_scale[i]):
             yield f'  {name:<{width}}   not determined: the motion does not determine its scale'
             continue
         drive = result.drives[name]
-        breakaway = drive.coulomb if drive.breakaway is None else drive.breakaway
-        values = (drive.armature, drive.damping, drive.coulomb, breakaway)
+        if drive.breakaway is None:
+            drive = replace(drive, breakaway=drive.coulomb)
         scale, _ = with_interval(result.effort_scale[i], half[i])
         rest = (f'{x:.4g}' for x in (half[i], result.effort_offset[i]))
-        cells = [*(f'{x:.4g}' for x in values), scale, *rest]
-        yield f'  {name:<{width}}' + ''.join(f'{cell:>11}' for cell in cells)
+        cells = [*(f'{getattr(drive, field):.4g}' for field in fields), scale, *rest]
+        yield f'  {name:<{width}}' + ''.join(
+            f'{cell:>{wide}}' for cell, wide in zip(cells, heads.values())
+        )
 
 
 def residual_table(residual: UnloadedResidual | None) -> Iterator[str]:
