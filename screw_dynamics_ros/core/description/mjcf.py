@@ -4,8 +4,8 @@
 """MJCF to `RobotDescription`, by the compiled model of the package `mujoco`.
 
 MuJoCo's compiler resolves defaults, includes, units, orientations, and the inertias of geoms. The
-pose of a body relative to its parent is T(q) = T0 J1(q1) J2(q2) ...: its joints act one after the
-other in the frame of the body, each about its own anchor p. A hinge about e is
+pose of a body relative to its parent is T(q) = T0 J1(q1) J2(q2) ...: its joints act in order in
+the frame of the body, each about its own anchor p. A hinge about e is
 J(q) = Trans(p) Rot(e, q - q0) Trans(-p), a slide J(q) = Trans((q - q0) e), q0 the `ref` of the
 joint. Positions of scalar joints are therefore those of MuJoCo's qpos.
 

@@ -15,7 +15,7 @@ numbers, single configurations (nq,) and stacks (..., nq). Of a free body, X = (
 >>> box = Robot(RobotDescription.from_parts('box', [Link('box')], []), floating_base=True)
 >>> q0 = box.neutral()
 >>> q1 = np.array([1.0, 2.0, 0.0, 0.0, 0.0, np.sin(np.pi / 4), np.cos(np.pi / 4)])
->>> box.difference(q0, q1, 'hybrid').round(4)  # a quarter turn about z, and the displacement
+>>> box.difference(q0, q1, 'hybrid').round(4)  # 90 degrees about z, and the displacement
 array([0.    , 0.    , 1.5708, 1.    , 2.    , 0.    ])
 
 Source: Müller 2018b (88), (89) (D-44); Müller 2018a remark 17 (K-36).

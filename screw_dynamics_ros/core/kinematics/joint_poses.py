@@ -9,7 +9,7 @@ their rates, in the axes Q of its plane, the third of which is the normal:
 
     C = Q T(x, y) R_z(phi) Q^T,        V = Q (0, 0, phi', R_z(phi)^T (x', y', 0)).
 
-A link that turns about the normal x with 2 rad/s, 1 m from the origin:
+A link that rotates about the normal x with 2 rad/s, 1 m from the origin:
 
 >>> joint = PlanarCoordinates(np.array([1.0, 0.0, 0.0]))
 >>> pose, twist = joint.motion(np.array([1.0, 0.0, np.pi / 2]), np.array([0.0, 0.0, 2.0]))

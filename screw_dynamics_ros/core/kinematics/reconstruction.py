@@ -65,7 +65,7 @@ def integrate(tree: Tree, q: Array, displacement: Array, increments: str = 'body
     q : (nq,)
         Quaternions keep their length.
     displacement : (nv,)
-        [rad, m]; of a free body (xi, eta), angular part first, as `increments` says.
+        [rad, m]; of a free body (xi, eta), angular part first, as `increments` defines.
     increments : {'body', 'spatial', 'mixed', 'hybrid'}
     """
     result = zeros(tree.nq, q, displacement)

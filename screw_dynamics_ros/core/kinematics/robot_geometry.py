@@ -45,7 +45,7 @@ MASSLESS = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
 
 @dataclass(frozen=True, eq=False)
 class RobotGeometry:
-    """What a robot description says about geometry, as a product of exponentials.
+    """Geometry of a robot description as a product of exponentials.
 
     Attributes
     ----------

@@ -36,7 +36,7 @@ GROUND = -1
 
 
 def plain(value: Any) -> Any:
-    """Return all that is in data classes, arrays and dicts as lists, with a `repr` that says it."""
+    """Return data classes, arrays and dicts as nested lists, with a complete `repr`."""
     if is_dataclass(value):
         return [plain(getattr(value, each.name)) for each in fields(value)]
     if isinstance(value, np.ndarray):
@@ -80,7 +80,7 @@ class Body:
     pivots : (2, 3) array, optional
         Of the counterbalance, in the predecessor's frame and in the body's own [m].
     is_rotor : bool
-        A rotor on its way around an axis fixed in its predecessor; `name` is the link it sits on.
+        A rotor that spins about an axis fixed in its predecessor; `name` is its carrier.
     massless_about_joint : bool
         The joint is not resisted by the body itself, only by what the body carries; so there may be
         configurations in which nothing resists it (set by `regrouped`).
@@ -139,7 +139,7 @@ class CoupledMotor:
 class Frame:
     """The frame of a link: fixed at configuration S in the frame of moving body `body`.
 
-    `parent` is the link that carries it (None for the root), `inertia` what the description says.
+    `parent` is the link that carries it (None for the root), `inertia` that of the description.
     """
 
     body: int
@@ -227,7 +227,7 @@ class Tree:
             return self.coordinates[joint]
         except (KeyError, TypeError):
             raise UnknownNameError(
-                f'no joint named {joint!r} with coordinates of its own; '
+                f'no joint named {joint!r} with independent coordinates; '
                 f'there are {", ".join(self.joint_names)}'
             ) from None
 
@@ -292,7 +292,7 @@ def rotation_of_z_to(axis: Array) -> Array:
 def mimic_map(description: RobotDescription) -> dict[str, tuple[str, float, float]]:
     """Return `{joint: (master, multiplier, offset)}`, chains of mimic joints multiplied out.
 
-    A joint that mimics nobody is its own master. The description has no cycles (see `urdf`).
+    A joint without mimic is its own master. The description has no cycles (see `urdf`).
     """
     joints = {joint.name: joint for joint in description.joints}
     result = {}
@@ -326,7 +326,7 @@ def build_tree(
     floating_base : bool
         Whether the root link moves freely; its coordinates then come first in q and v.
     drives : {joint: Drive}, optional
-        Joints not named have what the description says about friction.
+        Joints not named have the friction of the description.
     friction : bool, optional
         Whether friction takes part in the equations of motion: defaults to True if `drives` is
         given (even empty). Springs always do.

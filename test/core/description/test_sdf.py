@@ -278,7 +278,7 @@ REFUSED = {
     'no version': ('<sdf><model name="m"/></sdf>', ['no version', 'gz sdf -p']),
     'two models': (
         f'<sdf version="1.9"><model name="m">{link("a")}</model>\n<model name="n"/></sdf>',
-        ['2 models', "model 'm' (line 1)", "model 'n' (line 2)", 'one <model>'],
+        ['2 movable models', "model 'm' (line 1)", "model 'n' (line 2)", 'one <model>'],
     ),
     'world of includes': (
         '<sdf version="1.9"><world name="w">\n<include><uri>model://arm</uri></include></world></sdf>',

@@ -62,7 +62,7 @@ class InverseKinematicsResult:
 
 
 def stacked_error(tree: Tree, q: Array, targets: Sequence[Array], links: Sequence[str]) -> Array:
-    """Return the pose errors of several links one below the other, (6 k,)."""
+    """Return the stacked pose errors of several links, (6 k,)."""
     return np.concatenate(
         [pose_error(link_pose(tree, q, link), target) for link, target in zip(links, targets)]
     )
@@ -136,10 +136,9 @@ def steps_at_once(links: Sequence[str]) -> int:
 def program(
     tree: Tree, links: Sequence[str], q: Array, targets: Array, damping: Array
 ) -> tuple[Array, ...]:
-    """Return (q after some steps, its residual (1,), how far the k targets are from rigid (k,)).
+    """Return (q after some steps, its residual (1,), deviations of the k targets from rigid (k,)).
 
-    `targets` holds the elements of the (4, 4) matrices one after the other. This is what is
-    compiled.
+    `targets` holds the concatenated elements of the (4, 4) matrices. The compiled function.
     """
     poses = [targets[16 * k : 16 * k + 16].reshape(4, 4) for k in range(len(links))]
     for _ in range(steps_at_once(links)):

@@ -140,7 +140,7 @@ class JointBounds:
 def stopping_velocity(distance: Array, acceleration: Array, dt: float) -> Array:
     """Return the largest velocity from which a joint stops within `distance`; see above.
 
-    Negative for a negative distance: what brings the joint back in one sample.
+    Negative for a negative distance: the rate that returns the joint in one sample.
 
     >>> stopping_velocity(np.array([0.5, 0.5, -0.1]), np.array([np.inf, 1.0, 1.0]), 0.1).round(3)
     array([ 5.  ,  0.95, -1.  ])

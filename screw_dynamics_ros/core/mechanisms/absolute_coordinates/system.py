@@ -45,9 +45,9 @@ class AbsoluteSystem:
     What a joint exerts on its bodies is -J^T lambda; `reactions` gives it as wrenches. Integrators
     of `core.integration` take a system as they take a `Robot`.
 
-    Constraints that follow from others (all joints of a planar linkage bear more than they must)
-    are found where there are loops, at `configuration`, named in `redundant`, and left out: the
-    motion is unique without them, the distribution of reactions over such joints is not.
+    Constraints that follow from others (those of a planar linkage out of its plane) are found where
+    there are loops, at `configuration`, named in `redundant`, and excluded: the motion is unique
+    without them, the distribution of reactions over such joints is not.
 
     Source: Müller and Terze, sections 3 to 5 (I-14 to I-22, I-28 to I-32, I-45, I-46).
 
@@ -64,7 +64,7 @@ class AbsoluteSystem:
         Acceleration of free fall in the inertial frame [m/s^2].
     stabilization : Stabilization
     backend : {'auto', 'native', 'python', 'reference', 'sparse'}
-        As of `Robot`; 'sparse' solves without recording, and is what 'auto' takes for many bodies.
+        As of `Robot`; 'sparse' solves without recording, and is used by 'auto' for many bodies.
 
     Raises
     ------
@@ -77,7 +77,7 @@ class AbsoluteSystem:
 
     Examples
     --------
-    A top that hangs below its pivot bears its weight there:
+    The pivot of a top that hangs below it supports its weight:
 
     >>> from screw_dynamics_ros.core.mechanisms.absolute_coordinates import SPHERICAL, frame
     >>> from screw_dynamics_ros.core.description.body_inertia import Inertia
@@ -303,7 +303,7 @@ class AbsoluteSystem:
 
         At the origin and in the axes of the child's joint frame S_j; on the parent acts the
         opposite wrench, at the same point. Joints with redundant constraints share their load with
-        others; what is given for them is one of many distributions.
+        others; their reactions are one of many distributions.
         """
         _, multipliers = self.accelerations_and_multipliers(q, v, tau, external_wrenches)
         constraints, active = self._equations.constraints, self._equations.active

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""How much faster a motion may run: uniform time scaling.
+r"""Largest speed of a motion within joint limits: uniform time scaling.
 
 Run s times as fast, the same path has the velocities s v and the accelerations s^2 a. The torques
 are then a polynomial of s at each sample (Bruyninckx 2010, 6.1.3, C-069)::
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SpeedLimit:
-    """How much faster a motion may run.
+    """Speed limit of a motion by uniform time scaling.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ def largest_speed_factor(
     friction: bool = True,
     velocity_limits: bool = True,
 ) -> SpeedLimit:
-    """Return how many times as fast a motion may run within the effort and velocity limits.
+    """Return the factor by which a motion may run faster within effort and velocity limits.
 
     Exact for the samples: no search. `Motion.faster` gives the faster motion.
 
