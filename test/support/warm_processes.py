@@ -20,10 +20,12 @@ import sys
 from screw_dynamics_ros.cli.demo.node_processes import end_with_parent
 from support.paths import ROOT
 
+MODULES = os.environ.get('PYTHONPATH')
+
 
 def start(arguments, environment, log):
-    """Start a process; one whose coverage is measured begins like any other."""
-    if 'COVERAGE_PROCESS_START' not in environment and 'COLD' not in environment:
+    """Start a process; one with other modules, or whose coverage is measured, imports them."""
+    if os.environ.get('PYTHONPATH') == MODULES and 'COVERAGE_PROCESS_START' not in os.environ:
         return WarmProcess(arguments, environment, log)
     command = [sys.executable, '-m', 'screw_dynamics_ros', *arguments]
     return subprocess.Popen(
