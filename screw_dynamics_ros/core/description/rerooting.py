@@ -54,8 +54,8 @@ def hung_on(
 
     A joint whose child is nearer to the root turns round: C_p,i = B exp(X q) becomes
     C_i,p = exp(-X q) B^-1, so that names, coordinates and link frames stay and only axes change
-    sign. A massless link 'P_at_J' carries the old parent P behind such a joint J. What is not
-    connected to the root, or closes a loop, stays as it is.
+    sign. A massless link 'P_at_J' carries the old parent P behind such a joint J. Links not
+    connected to the root, and loops, stay unchanged.
 
     Raises
     ------

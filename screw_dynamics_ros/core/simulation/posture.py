@@ -13,7 +13,7 @@ from ..types import Array
 
 
 class ReferenceMotion:
-    """Where joints should be while nobody commands them.
+    """Reference positions of joints without commands.
 
     Joint i is at q_i + A_i (1 - cos(2 pi t / T_i)) / 2, the period a little different for each
     joint; A_i leads away from the nearer limit, and at most half way to the other one.

@@ -42,7 +42,7 @@ class Spring:
     Raises
     ------
     ArgumentError
-        What is not finite; stiffness, damping or length below zero.
+        Values that are not finite; stiffness, damping or length below zero.
     """
 
     link: str

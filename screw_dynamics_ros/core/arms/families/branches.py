@@ -60,7 +60,7 @@ def floor(x: Array) -> Array:
 
 
 def separation(away: ArrayLike) -> Array:
-    """Return numbers (...,) in the order of how far configurations are away, (..., n).
+    """Return numbers (...,) in the order of the distances of configurations, (..., n).
 
     The distance is that of the joint furthest away [rad or m], so that no joint jumps while another
     one could have moved a little; of equal ones, to `DISTANCE_RESOLUTION`, the sum over all joints
@@ -216,7 +216,7 @@ class LimitImages:
         Parameters
         ----------
         count : (k, j) array
-            How many images each joint has, at least 1.
+            Number of images of each joint, at least 1.
         """
         totals = np.cumprod(count, axis=1)
         if totals[:, -1].sum() > MAX_IMAGES:

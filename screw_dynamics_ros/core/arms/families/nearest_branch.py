@@ -3,8 +3,8 @@
 
 """One solution of the inverse position kinematics of an arm with a closed form: the nearest branch.
 
-One program computes all branches, brings each as near to the start as multiples of 2 pi and the
-limits allow, and measures how far that is. If no branch is in doubt, these are all solutions, so
+One program computes all branches, moves each as near to the start as multiples of 2 pi and the
+limits allow, and measures the distance. If no branch is in doubt, these are all solutions, so
 that no other method finds one that is nearer. In doubt, as in singular configurations and at the
 boundary of the workspace, and without a solution within the limits, Newton-Raphson steps are taken.
 
@@ -69,7 +69,7 @@ def candidate(
 ) -> tuple[Array, Array, Array]:
     """Return what a branch makes of the start (nq,), its rank and its residual, () each.
 
-    This is what is compiled. The joints that do not carry the link stay at the start `q0` (nq,),
+    The compiled function. The joints that do not carry the link stay at the start `q0` (nq,),
     within their limits; the other inputs are those of `closed_form.branch`.
     """
     C, places = target.reshape(4, 4), list(chain.places)

@@ -221,7 +221,7 @@ def held(A: Array, b: Array, bounds: Bounds, x: Array) -> tuple[str, ...]:
 
 
 def violation(A: Array, b: Array, lower: Array, upper: Array, x: Array) -> float:
-    """Return by how much x misses the optimality conditions.
+    """Return the residual of the optimality conditions at x.
 
     The gradient must vanish for free x, be positive only at lower bounds and negative only at upper
     ones.

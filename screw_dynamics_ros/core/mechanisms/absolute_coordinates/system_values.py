@@ -31,7 +31,7 @@ class Energy(NamedTuple):
 
 
 class Violation(NamedTuple):
-    """How far joints are from what they admit.
+    """Errors of joint constraints.
 
     Attributes
     ----------
