@@ -8,9 +8,17 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core import Drive
+from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, Scalar
 from screw_dynamics_ros.core.description.friction import FRICTION, Friction
+from screw_dynamics_ros.core.measurement.identification.dynamics import (
+    EffortModel,
+    IdentificationOptions,
+    identify_recordings,
+)
+from screw_dynamics_ros.core.simulation import SimulatedRobot
+from support.robots import one_joint
+from support.simulated_recording import computed, some_motion
 
 RATE = np.concatenate([np.linspace(-3.0, 3.0, 41), [1e-6, -1e-9]])
 
@@ -97,3 +105,43 @@ def test_drives_have_the_fields_by_name():
     assert drive.of_motor == Friction(
         damping=drive.motor_damping, coulomb=drive.motor_coulomb, smoothing=drive.smoothing
     )
+
+
+# --- friction of each direction -------------------------------------------------------------------
+
+ASYMMETRIC = {'coulomb': 1.0, 'damping': 0.5, 'coulomb_asymmetry': 0.4, 'damping_asymmetry': -0.2}
+
+
+@pytest.mark.parametrize('direction', [-1.0, 1.0])
+def test_a_simulated_joint_coasts_further_in_one_direction(direction):
+    """By hand: I v' = -(c + d v), which stops the joint after I / d log(1 + d v_0 / c)."""
+    inertia = '<inertial><mass value="0"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="2"/></inertial>'  # noqa: E501
+    drive = Drive(**ASYMMETRIC, smoothing=1e-3)
+    text = one_joint('<axis xyz="0 0 1"/>', 'continuous')
+    text = text.replace('<link name="b"/>', f'<link name="b">{inertia}</link>')
+    simulated = SimulatedRobot(Robot.from_urdf(text, drives={'j': drive}, backend='python'))
+    simulated.v = np.array([3.0 * direction])
+    c, d = 1.0 + 0.4 * direction, 0.5 - 0.2 * direction
+    stop = 2.0 / d * np.log1p(3.0 * d / c)
+    for step in range(1, round(0.9e3 * stop)):
+        simulated.step(np.zeros(1), 1e-3)
+        t = 1e-3 * step
+        expected = direction * ((3.0 + c / d) * np.exp(-0.5 * d * t) - c / d)
+        assert simulated.v[0] == pytest.approx(expected, abs=2e-3)
+
+
+def test_friction_of_each_direction_is_identified():
+    """If the offset of efforts, which acts as an asymmetry of Coulomb friction, is known."""
+    true = {name: Drive(**ASYMMETRIC, armature=0.2) for name in ('joint1', 'joint2')}
+    given = dict.fromkeys(true, Drive(coulomb_asymmetry=0.01, coulomb=1.0,
+                                      damping_asymmetry=0.01, damping=1.0))  # fmt: skip
+    truth, nominal = (
+        Robot.from_urdf('urdf/planar_2r.urdf', drives=drives, backend='python')
+        for drives in (true, given)
+    )
+    model = EffortModel(estimate=('inertia', 'armature', 'friction'))
+    options = IdentificationOptions(model=model, scale='known')
+    result = identify_recordings(nominal, [computed(truth, some_motion(2))], options)
+    for drive in result.drives.values():
+        found = {name: getattr(drive, name) for name in ASYMMETRIC}
+        assert found == pytest.approx(ASYMMETRIC, abs=5e-3)
