@@ -171,7 +171,7 @@ def friction_torques(tree: Tree, v: Array) -> Array:
     """Return f(v): the (nv,) torques that overcome friction; mimic joints add to their leaders."""
     f = zeros(tree.nv, v)
     for body in tree.bodies:
-        if body.dof == 1:
+        if body.dof < 6:
             own = body.drive.friction(body.multiplier * v[body.v])
             f[body.v] = f[body.v] + body.multiplier * own
     for motor in tree.motors:
@@ -216,8 +216,8 @@ def friction_slopes(tree: Tree, v: Array) -> Array:
     """Return df/dv, (nv, nv): diagonal except for motors coupled to several joints."""
     slopes = zeros((tree.nv, tree.nv), v)
     for body in tree.bodies:
-        if body.dof == 1:
-            own = body.drive.friction_slope(body.multiplier * v[body.v])
+        if body.dof < 6:
+            own = body.drive.friction_slope(body.multiplier * v[body.v]) * np.eye(body.dof)
             slopes[body.v, body.v] = slopes[body.v, body.v] + body.multiplier**2 * own
     for motor in tree.motors:
         slope = motor.friction.friction_slope(motor.row @ v)

@@ -63,7 +63,7 @@ def wanted_links(queried: ServiceModel, request: Any) -> list[str]:
     if queried.is_free:
         raise UnsupportedRobotError(
             'joint positions alone do not determine the pose of the robot: it has a '
-            f'floating base, or planar or floating joints ({shorten(queried.free)})'
+            f'floating base, or planar, ball or floating joints ({shorten(queried.free)})'
         )
     return links
 
