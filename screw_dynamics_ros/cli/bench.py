@@ -31,7 +31,7 @@ from .command_line import (
     progress_bar,
     read_description,
 )
-from .doctor.section import Section
+from .report import Section, text
 
 SAMPLES = 4096
 MIN_RUN_DURATION_S = 0.01  # shortest duration of a run
@@ -61,20 +61,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Print the table."""
-    text = read_description(options.description, options.description_arguments)
+    urdf = read_description(options.description, options.description_arguments)
     robot = Robot(
-        read_robot_description(text),
+        read_robot_description(urdf),
         floating_base=options.floating_base,
         backend=options.backend,
     )
-    section, functions = Section(str(robot)), options.functions or list(FUNCTIONS)
+    functions = options.functions or list(FUNCTIONS)
     measured = []
     with progress_bar('bench') as progress:
         for row in rows(robot, functions):
             measured.append(row)
             progress(len(measured) / len(functions), row[0])
-    section.table(('function', 'first call [ms]', 'call [us]', f'of {SAMPLES} [us]'), measured)
-    print('\n'.join(section.text()))
+    head = ('function', 'first call [ms]', 'call [us]', f'of {SAMPLES} [us]')
+    print(text([Section(str(robot)).table(head, measured)]))
     return DONE
 
 

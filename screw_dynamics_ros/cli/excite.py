@@ -45,6 +45,7 @@ from .command_line import (
     write_file,
 )
 from .recorded_joints import add_drives
+from .report import Section, digits
 
 WARNING = 'WARNING self-collisions and obstacles were not checked: simulate this motion first'
 MAX_POINTS = 100_000  # of the written motion
@@ -121,15 +122,15 @@ def lines(found: Excitation, robot: Robot) -> Iterator[str]:
         yield f'HELD    not identified by this motion: {described(combination, 5)}'
     t = np.linspace(0.0, motion.period, 400)
     q, v, a = motion.at(t)
-    width = max(map(len, (*found.joint_names, 'joint')))
-    head = ('start', 'lowest', 'highest', 'speed', 'acceler.', 'effort', 'its limit')
-    yield f'  {"joint":<{width}}' + ''.join(f'{name:>11}' for name in head)
+    rows = []
     for i, name in enumerate(found.joint_names):
         row = (
             *(q[0, i], q[:, i].min(), q[:, i].max(), np.abs(v[:, i]).max(), np.abs(a[:, i]).max()),
             *(found.effort[i], robot.limits.effort[i]),
         )
-        yield f'  {name:<{width}}' + ''.join(f'{x:11.4g}' for x in row)
+        rows.append((name, *digits(row)))
+    head = ('joint', 'start', 'lowest', 'highest', 'speed', 'acceler.', 'effort', 'its limit')
+    yield from Section('motion [rad, m, s; N m, N]').table(head, rows).text()
     yield WARNING
     yield 'move the robot to the start first; record joint states with efforts for one period'
 

@@ -28,7 +28,7 @@ from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, OUT
 from screw_dynamics_ros.entry import DONE, PARTIAL
 from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
 from screw_dynamics_ros.ros.recordings.coverage import record_lines
-from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
+from screw_dynamics_ros.ros.recordings.mcap import COMPRESSIONS
 
 from ..command_line import (
     UnusableError,
@@ -39,8 +39,8 @@ from ..command_line import (
     names,
     progress_bar,
 )
-from ..joint_motions import finding_lines
 from ..recorded_joints import add_recorded_robot, given_description
+from ..report import finding_lines
 from . import folders
 from .annotation import AnnotationReport, annotate_recording
 from .request import Request, parameter_values

@@ -65,7 +65,8 @@ from ..command_line import (
     read_description,
     write_file,
 )
-from . import picture, report
+from ..report import text
+from . import report
 from .measurement_file import MeasurementFile, read_measurements
 
 REMEDY = (
@@ -82,9 +83,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Write the corrected URDF and the picture, print the report."""
-    text = read_description(options.description, options.description_arguments)
-    result, validation, kind = calibrated(text, options)
-    print('\n'.join(report.lines(result, validation, kind)))
+    urdf = read_description(options.description, options.description_arguments)
+    result, validation, kind = calibrated(urdf, options)
+    print(text(report.sections(result, validation, kind)))
     if not result.success:
         print('calibrate: not converged, nothing is written', file=sys.stderr)
         return NEGATIVE
@@ -92,17 +93,17 @@ def run(options: argparse.Namespace) -> int:
     if wrong:
         print(f'calibrate: {wrong}; {REMEDY}', file=sys.stderr)
     elif options.output is not None:
-        write_file(options.output, '--output', with_origins(text, result.origins))
+        write_file(options.output, '--output', with_origins(urdf, result.origins))
     if options.picture is not None:
         draw(options.picture, result, kind)
     return NEGATIVE if wrong else DONE
 
 
 def calibrated(
-    text: str, options: argparse.Namespace
+    urdf: str, options: argparse.Namespace
 ) -> tuple[RobotCalibration, Validation | str, str]:
     """Return the result, its validation or why it is missing, and the kind of measurements."""
-    description = read_robot_description(text)
+    description = read_robot_description(urdf)
     known = [joint.name for joint in description.joints if not joint.kind.is_fixed]
     file = read_measurements(options.measurements, known)
     for line in beyond_limits(file, description):
@@ -190,7 +191,7 @@ def pose(numbers: Sequence[float] | None) -> Array | None:
 def draw(path: Path, result: RobotCalibration, kind: str) -> None:
     """Draw the residuals; raises `UnusableError`."""
     try:
-        picture.save_picture(result, kind, path)
+        report.save_picture(result, kind, path)
     except ImportError:
         raise UnusableError('argument --picture: requires matplotlib; install it') from None
     except (OSError, ValueError) as error:

@@ -30,13 +30,13 @@ from ..command_line import (
     exit_statuses,
     read_description,
     seconds,
+    write_file,
 )
 from ..recorded_joints import add_recorded_robot
+from ..report import Section, add_html, html, text
 from . import topics
 from .description_report import description_sections
-from .recorded_session import recorded_session
-from .section import Section
-from .session_data import SessionData
+from .session_data import SessionData, recorded_session
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,15 +53,16 @@ def run(options: argparse.Namespace) -> int:
     elif is_recorded(options.description):
         sections = examined(recorded_session(options), options.suggest)
     else:
-        text = read_description(options.description, options.description_arguments)
-        sections = description_sections(Robot(read_robot_description(text)), text)
+        urdf = read_description(options.description, options.description_arguments)
+        sections = description_sections(Robot(read_robot_description(urdf)), urdf)
     if not sections:
         raise UnusableError(
             f'no message arrived on robot_description within {options.wait:g} s: start the '
             'driver, check ROS_DOMAIN_ID and namespace, or give a file'
         )
-    for section in sections:
-        print('\n'.join(section.text()), flush=True)
+    print(text(sections), flush=True)
+    if options.html is not None:
+        write_file(options.html, '--html', html(sections[0].title, sections))
     return verdict(sections, options.strict)
 
 
@@ -107,6 +108,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         help='write a parameter file for the robot (default: suggested.yaml)',
     )
     add_recorded_robot(parser)
+    add_html(parser)
     options = parser.parse_args(arguments)
     if options.description is not None and is_recorded(options.description):
         return options

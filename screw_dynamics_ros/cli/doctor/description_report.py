@@ -19,9 +19,9 @@ from screw_dynamics_ros.core.description.xml_document import robot_element
 from screw_dynamics_ros.core.types import Array
 
 from ..library_messages import caught_messages
+from ..report import Section
 from .outliers import outliers
 from .pinocchio_oracle import by_pinocchio
-from .section import Section
 
 REPEATS, FEW_REPEATS = 1000, 10  # calls, compiled and not
 STATES = 100  # for the comparison with Pinocchio

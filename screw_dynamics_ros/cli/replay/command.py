@@ -37,7 +37,7 @@ from screw_dynamics_ros.ros.model_state_forms import layout_message
 from screw_dynamics_ros.ros.parameter_files import PARAMETERS
 from screw_dynamics_ros.ros.recordings.coverage import check_coverage, refusals, rename_joints
 from screw_dynamics_ros.ros.recordings.forms import MODEL_STATE_LAYOUT, is_known
-from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
+from screw_dynamics_ros.ros.recordings.mcap import COMPRESSIONS
 from screw_dynamics_ros.ros.recordings.outputs import open_output
 from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
@@ -52,8 +52,14 @@ from ..command_line import (
     own_arguments,
     progress_bar,
 )
-from ..joint_motions import JointMotions, finding_lines, moving
-from ..recorded_joints import add_recorded_robot, given_description, recorded_robot
+from ..recorded_joints import (
+    JointMotions,
+    add_recorded_robot,
+    given_description,
+    moving,
+    recorded_robot,
+)
+from ..report import finding_lines
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.ros.model_state import ModelStateLayout

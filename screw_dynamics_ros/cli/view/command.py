@@ -143,7 +143,7 @@ def source_of(options: argparse.Namespace, arguments: Sequence[str]) -> ViewSour
             return RecordingSource(options.recording, urdf, options.topic, progress)
     assert urdf is not None  # ensured by `parse`
     if options.simulate:
-        from .simulated_source import SimulatedSource
+        from .live_source import SimulatedSource
 
         return SimulatedSource(*urdf)
     return PostureSource(*urdf)

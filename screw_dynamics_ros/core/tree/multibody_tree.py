@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from ..description.body_inertia import Inertia
 from ..description.drives import NO_DRIVE, Drive, drives_of
+from ..description.friction import Friction
 from ..description.joint_types import JOINT_TYPES
 from ..description.robot_description import Joint, RobotDescription
 from ..errors import UnknownNameError
@@ -131,14 +132,14 @@ class CoupledMotor:
         Its rate is row @ v, in units of its joint.
     inertia : float
         Of its rotor, in these units [kg m^2] ([kg]).
-    friction : Drive
-        With the friction at that rate.
+    friction : Friction
+        At that rate.
     """
 
     joint: str
     row: Array
     inertia: float
-    friction: Drive
+    friction: Friction
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,7 +257,7 @@ class Tree:
     @property
     def has_load_friction(self) -> bool:
         """Whether the friction of a drive depends on the torque that it transmits."""
-        return any(body.drive.load_friction for body in self.bodies)
+        return any(body.drive.depends_on_load for body in self.bodies)
 
     @cached_property
     def coupled_inertias(self) -> Array:
@@ -440,10 +441,7 @@ def coupled_motor(
     row = np.zeros(nv)
     for name, ratio in ((joint, 1.0), *drive.ratios.items()):
         row[coordinates[name][1]] = ratio
-    friction = Drive(
-        damping=drive.motor_damping, coulomb=drive.motor_coulomb, smoothing=drive.smoothing
-    )
-    return CoupledMotor(joint, row, drive.motor_inertia, friction)
+    return CoupledMotor(joint, row, drive.motor_inertia, drive.of_motor)
 
 
 def add_rotor(bodies: list[Body], frames: dict[str, Frame], joint: Joint) -> None:

@@ -24,7 +24,7 @@ from screw_dynamics_ros.core.description.urdf_elements import UNLIMITED
 from screw_dynamics_ros.core.description.urdf_writer import roll_pitch_yaw, with_origins, write_urdf
 from screw_dynamics_ros.core.errors import DescriptionError, UnknownNameError
 from support.models import random_description, random_pose
-from support.robots import bundled_robots, example_robots, one_joint, robot_id, urdf_path
+from support.robots import bundled_robots, one_joint, robot_id, sampled_robots, urdf_path
 
 MJCF = """<mujoco><worldbody><body><joint type="slide"/><geom type="capsule" size="0.1 0.2"/>
 <body><joint type="slide" axis="0 1 0"/><geom size="0.1"/></body></body></worldbody></mujoco>"""
@@ -60,7 +60,7 @@ def assert_same(a: RobotDescription, b: RobotDescription, atol: float) -> None:
             np.testing.assert_array_equal(x.inertia.matrix, y.inertia.matrix)
 
 
-@pytest.mark.parametrize('path', [*bundled_robots(), *example_robots()[::4]], ids=robot_id)
+@pytest.mark.parametrize('path', [*bundled_robots(), *sampled_robots()], ids=robot_id)
 def test_real_robots_round_trip(path):
     description = read_urdf(path)
     assert_same(description, read_urdf(write_urdf(description)), 1e-15)
@@ -274,7 +274,7 @@ def test_loops_that_are_refused(old, new, fault):
         read_urdf(text[:i] + text[i:].replace(old, new, 1))
 
 
-@pytest.mark.parametrize('path', example_robots()[::8], ids=robot_id)
+@pytest.mark.parametrize('path', sampled_robots()[::3], ids=robot_id)
 def test_real_robots(path):
     """Every joint gets another origin; nothing else of the description changes."""
     text, rng = path.read_text(), np.random.default_rng(0)

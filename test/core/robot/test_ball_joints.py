@@ -16,8 +16,7 @@ from screw_dynamics_ros.core import ArgumentError, DescriptionError, Drive, Robo
 from screw_dynamics_ros.core.integration.generalized_alpha import GeneralizedAlpha
 from screw_dynamics_ros.core.integration.runge_kutta import RungeKutta
 from screw_dynamics_ros.core.integration.variational import Variational
-from screw_dynamics_ros.core.simulation.simulated_robot import SimulatedRobot
-from screw_dynamics_ros.core.simulation.simulated_stack import SimulatedStack
+from screw_dynamics_ros.core.simulation import SimulatedRobot, SimulatedStack
 from support.ball_robots import ROBOTS
 from support.tangents import partial
 

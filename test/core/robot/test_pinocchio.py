@@ -1,16 +1,16 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Agreement with Pinocchio on every robot of example-robot-data, to 1e-10 of the norm.
+"""Agreement with Pinocchio on robots of example-robot-data, to 1e-10 of the norm.
 
 Every function of the facade that Pinocchio has, fixed and floating base, mimic joints exact and
 taken apart (K-13, K-19, K-21, K-25, K-28, D-17, D-18, D-27, D-29, D-34, D-36, D-38, D-40, D-43,
 C-055, C-071, C-074, C-075); what depends on the inverse of the mass matrix to 1e-9, if not on one
-pass of articulated bodies. All robots run on the `reference` backend, the recursions as they are
-written, with all functions on a floating base; those of `TYPICAL`, one of each kind, on the
-`native` backend, with all functions on a fixed base, too. Compiled are all functions of small ones;
-of large ones those that nodes compute at each state, since the others would take minutes. A few run
-function by function, on the `python` backend too.
+pass of articulated bodies. With EVERY_ROBOT=1 it is each robot of the collection. All run on the
+`reference` backend, the recursions as they are written, with all functions on a floating base;
+those of `TYPICAL`, one of each kind, on the `native` backend, with all functions on a fixed base,
+too. Compiled are all functions of small ones; of large ones those that nodes compute at each state,
+since the others would take minutes. A few run function by function, on the `python` backend too.
 
 Differences of meaning, accounted for in `pinocchio_oracle`:
 
@@ -55,7 +55,7 @@ from support.models import (
     with_planar_axis_z,
     without_mimic,
 )
-from support.robots import example_robots, robot_id, urdf_path
+from support.robots import robot_id, sampled_robots, urdf_path
 
 pin = pytest.importorskip('pinocchio')
 
@@ -136,7 +136,7 @@ def on_fixed_base_too(path: Path) -> bool:
 
 CASES = [
     pytest.param((path, floating), id=f'{robot_id(path)}-{"floating" if floating else "fixed"}')
-    for path in example_robots()
+    for path in sampled_robots()
     for floating in (False, True)
     if floating
     or robot_id(path) in TYPICAL
@@ -467,7 +467,7 @@ def test_constrained_dynamics(cases):
 
 
 @pytest.mark.parametrize(
-    'path', [path for path in example_robots() if not on_fixed_base_too(path)], ids=robot_id
+    'path', [path for path in sampled_robots() if not on_fixed_base_too(path)], ids=robot_id
 )
 def test_fixed_base(path):
     """The recursions are those of a floating base, without its six freedoms."""

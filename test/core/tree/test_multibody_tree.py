@@ -22,6 +22,7 @@ from screw_dynamics_ros.core.description import (
     Mimic,
     RobotDescription,
 )
+from screw_dynamics_ros.core.description.friction import Friction
 from screw_dynamics_ros.core.tree.multibody_tree import (
     GROUND,
     Tree,
@@ -387,7 +388,7 @@ def test_coupled_motors():
     assert motor.joint == 'c'
     np.testing.assert_array_equal(motor.row, row)
     assert motor.inertia == pytest.approx(2e-4 * 30.0**2)
-    assert motor.friction == Drive(damping=0.3, coulomb=0.4, smoothing=0.02)
+    assert motor.friction == Friction(damping=0.3, coulomb=0.4, smoothing=0.02)
     np.testing.assert_allclose(tree.coupled_inertias, 0.18 * np.outer(row, row))
     assert tree.is_coupled
     alone = build_tree(description)
