@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from screw_dynamics_ros.core.description.drives import DRIVE_FIELDS
+from screw_dynamics_ros.core.description.friction import FRICTION
 from screw_dynamics_ros.core.measurement.annotation.unloaded_residual import (
     OBSERVER,
     UnloadedResidual,
@@ -22,6 +25,9 @@ from ..report import Section, digits
 
 #: Largest number of printed combinations that the motion does not identify.
 MAX_COMBINATIONS = 20
+
+#: Fields that the table of drives has of each; further ones of friction if they are not zero.
+FIELDS = ('armature', 'damping', 'coulomb', 'breakaway')
 
 
 def of_fit(
@@ -91,17 +97,24 @@ def errors(result: DynamicIdentification) -> Section:
 def drives(result: DynamicIdentification) -> Section:
     """Return the parameters of drives and efforts, the delay of efforts, and the known load."""
     rows, unknown = [], []
+    fields = [
+        name
+        for name in DRIVE_FIELDS
+        if name in FIELDS
+        or (name in FRICTION and any(getattr(drive, name) for drive in result.drives.values()))
+    ]
     half = np.ptp(result.scale_intervals(), axis=1) / 2
     for i, name in enumerate(result.joint_names):
         if np.isnan(result.effort_scale[i]):
             unknown.append(f'{name}: not determined: the motion does not determine its scale')
             continue
         drive = result.drives[name]
-        breakaway = drive.coulomb if drive.breakaway is None else drive.breakaway
+        if drive.breakaway is None:
+            drive = replace(drive, breakaway=drive.coulomb)
         scale, _ = with_interval(result.effort_scale[i], half[i])
-        friction = digits((drive.armature, drive.damping, drive.coulomb, breakaway))
-        rows.append((name, *friction, scale, *digits((half[i], result.effort_offset[i]))))
-    head = ('drive', 'armature', 'damping', 'coulomb', 'breakaway', 'scale', '95 % +-', 'offset')
+        numbers = digits([getattr(drive, field) for field in fields])
+        rows.append((name, *numbers, scale, *digits((half[i], result.effort_offset[i]))))
+    head = ('drive', *fields, 'scale', '95 % +-', 'offset')
     section = Section('drives and efforts').table(head, rows)
     section.lines += [*unknown, *delay(result), *load(result)]
     return section

@@ -67,7 +67,7 @@ from ..lie.screws import dual_motor_product
 from ..linear import zeros
 from ..tree.multibody_tree import GROUND, Tree
 from ..types import Array
-from .drive_forces import friction_curvatures, refuse_load_friction, spring_curvatures
+from .drive_forces import friction_torques, refuse_load_friction, spring_torques
 from .partial_derivatives import motions_and_wrenches
 from .spatial_inertia import RigidInertia, added, displacement_rate, momentum
 from .spatial_motion import SpatialBody, VelocityInertia
@@ -122,8 +122,8 @@ def inverse_dynamics_second_derivatives(
             p = motions[body.parent]
             p.M, p.B, W[body.parent] = added(p.M, s.M), p.B + s.B, W[body.parent] + W[m]
     qq, vv, qv, aq = (columns.by_coordinate(tensor, tree.nv) for tensor in result)
-    vv = vv + friction_curvatures(tree, v) if tree.with_friction else vv
-    return qq + spring_curvatures(tree, q), vv, qv, aq
+    vv = vv + friction_torques(tree, v, 2) if tree.with_friction else vv
+    return qq + spring_torques(tree, q, 2), vv, qv, aq
 
 
 class Tensors(NamedTuple):

@@ -394,7 +394,7 @@ class Robot(RobotFunctions):
     @property
     def free_bodies(self) -> dict[str, slice]:
         """Slices of v with the six velocities of free bodies, by link; includes a floating base."""
-        return {body.name: body.v for body in self.tree.bodies if body.dof == 6}
+        return {body.name: body.v for body in self.tree.free_bodies}
 
     @property
     def floating_base(self) -> bool:

@@ -131,13 +131,14 @@ def test_errors_of_held_out_data(result, has_held_out):
 def test_drives(result):
     """Breakaway is Coulomb friction without one; intervals of scales are those of the gain."""
     head, *lines = report.drives(result).lines
-    assert ' '.join(head.split()) == 'drive armature damping coulomb breakaway scale 95 % +- offset'
+    names = 'drive armature damping coulomb breakaway load_friction scale 95 % +- offset'
+    assert ' '.join(head.split()) == names
     share = 0.625 / 12.5 * student.ppf(0.975, 6)
     half = 12.5 * (1 / (1 - share) - 1 / (1 + share)) / 2
     found = rows_of(lines, JOINTS)
-    assert [float(x) for x in found['joint1']] == [0.125, 0.5, 1.25, 1.25, 1.0, 0.0, 0.25]
+    assert [float(x) for x in found['joint1']] == [0.125, 0.5, 1.25, 1.25, 0.0, 1.0, 0.0, 0.25]
     assert [float(x) for x in found['joint2']] == pytest.approx(
-        [0.0, 0.0, 1.0, 1.5, -12.5, half, -0.75], rel=1e-3
+        [0.0, 0.0, 1.0, 1.5, 0.0625, -12.5, half, -0.75], rel=1e-3
     )
     assert 'joint3' not in found
     assert 'joint3: not determined: the motion does not determine its scale' in lines
@@ -149,8 +150,8 @@ def test_numbers_have_the_digits_of_their_intervals(result):
     intervals = np.array([[12.2786, 12.2814], [-12.6, -12.4], [np.nan, np.nan]])
     object.__setattr__(found, 'scale_intervals', lambda: intervals)
     rows = rows_of(report.drives(found).lines, JOINTS)
-    assert rows['joint1'][4:6] == ['12.2800', '0.0014']
-    assert rows['joint2'][4:6] == ['-12.50', '0.1']
+    assert rows['joint1'][5:7] == ['12.2800', '0.0014']
+    assert rows['joint2'][5:7] == ['-12.50', '0.1']
 
 
 def test_base_parameters(result):

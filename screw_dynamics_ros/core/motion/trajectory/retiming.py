@@ -43,7 +43,7 @@ from screw_dynamics_ros.core.types import Array
 
 from .motion import Motion
 from .required_efforts import required_efforts
-from .time_scaling import first_crossing, friction_coefficients
+from .time_scaling import first_crossing, friction_by_power
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.core.robot.robot import Robot
@@ -230,8 +230,8 @@ def efforts_along(
     linear = np.zeros_like(static)
     alpha, beta = inertial - static, total - static
     if friction:
-        dry, viscous = friction_coefficients(robot)
-        static, linear = static + dry * np.sign(motion.v), viscous * motion.v
+        dry, linear, quadratic = friction_by_power(robot, motion.v)
+        static, beta = static + dry, beta + quadratic
     return PathBounds(alpha, beta, linear, static, limit)
 
 
