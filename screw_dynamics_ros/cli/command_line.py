@@ -197,12 +197,17 @@ def own_arguments(arguments: Sequence[str]) -> list[str]:
     return own[: own.index('--ros-args')] if '--ros-args' in own else own
 
 
+def _float(text: str) -> float:
+    """Return a number, NaN for other text."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
 def number(text: str) -> float:
     """Return a finite number; raises `argparse.ArgumentTypeError`."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = _float(text)
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f'{text!r} is not a finite number')
     return value
@@ -220,8 +225,8 @@ def between(low: float, high: float, unit: str = '') -> Callable[[str], float]:
     """Return the kind of numbers in a range."""
 
     def kind(text: str) -> float:
-        value = number(text)
-        if not low <= value <= high:
+        value = _float(text)
+        if not low <= value <= high:  # so is NaN
             raise argparse.ArgumentTypeError(
                 f'{text!r} is not between {low:g} and {high:g} {unit}'.rstrip()
             )
