@@ -64,9 +64,8 @@ from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
 from screw_dynamics_ros.core.types import Array
 
 from . import command_settings as actions
-from .command_bounds import CommandBounds
 from .command_report import CommandReport, LimitLog, Mode, impossible
-from .command_settings import CommandSettings
+from .command_settings import CommandBounds, CommandSettings
 from .steady_command import MAX_TORQUE, SteadyCommand, follow_steadily
 
 #: What the command follows: nothing, wanted torques, itself, gravity torques, zero.

@@ -6,9 +6,8 @@
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core.motion.control.command_bounds import CommandBounds
 from screw_dynamics_ros.core.motion.control.command_report import LimitLog, impossible
-from screw_dynamics_ros.core.motion.control.command_settings import CommandSettings
+from screw_dynamics_ros.core.motion.control.command_settings import CommandBounds, CommandSettings
 from screw_dynamics_ros.core.motion.control.steady_command import SteadyCommand, follow_steadily
 
 JOINTS = ['a', 'b', 'c']
