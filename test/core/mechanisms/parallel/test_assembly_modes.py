@@ -27,7 +27,7 @@ from screw_dynamics_ros.core.mechanisms.parallel.assembly_modes import (
     sort_ends,
     widest_gap,
 )
-from screw_dynamics_ros.core.mechanisms.parallel.platform_singularities import poses_of_321
+from screw_dynamics_ros.core.mechanisms.parallel.tetrahedra import poses_of_321
 from support.parallel_robots import GOLDEN, GOLDEN_LEGS, moved, random_pose, with_seventh_leg
 
 EVERYWHERE = {'turn': 2.0, 'shift': 0.3}
