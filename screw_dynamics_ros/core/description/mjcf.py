@@ -71,11 +71,11 @@ REFUSED_FIELDS = (
 
 #: Of the degrees of freedom: 'dof_' fields with no model at all, and with none in free joints.
 REFUSED_OF_DOFS = (('dampingpoly', 'nonlinear damping', 'DAMPER'),)
-REFUSED_OF_FREE_JOINTS = (
-    ('armature', 'armature', ''),
-    ('damping', 'damping', 'DAMPER'),
-    ('frictionloss', 'frictionloss', 'FRICTIONLOSS'),
-)
+REFUSED_OF_BALLS = (('frictionloss', 'frictionloss', 'FRICTIONLOSS'),)
+REFUSED_OF_JOINTS = {
+    BALL: REFUSED_OF_BALLS,
+    FREE: (('armature', 'armature', ''), ('damping', 'damping', 'DAMPER'), *REFUSED_OF_BALLS),
+}
 
 #: Values of mjtEq that are the tree, loops or nothing; others are of tendons and flexes.
 KNOWN_EQUALITIES = (0, 1, 2)
@@ -227,7 +227,16 @@ class _Parts:
         kind = JOINT_KINDS[joint.type][limited]
         if not joint.is_scalar:
             pose = np.eye(4) if kind.is_free else origin  # a free body is placed in the world
-            return Joint(joint.name, kind.name, parent, child, pose, np.array([1.0, 0, 0]))
+            return Joint(
+                joint.name,
+                kind.name,
+                parent,
+                child,
+                pose,
+                np.array([1.0, 0, 0]),
+                damping=self._unless('DAMPER', model.dof_damping[joint.dof]),
+                armature=float(model.dof_armature[joint.dof]),
+            )
         bounds = map(float, model.jnt_range[k]) if limited else ()
         stiffness = self._unless('SPRING', model.jnt_stiffness[k])
         return Joint(
@@ -314,7 +323,7 @@ def check_model(compiled: CompiledModel) -> None:
                 _refuse(subject, f'has {what}', 'set it to 0, or let it act on a hinge or slide')
     for joint in compiled.joints:
         count = JOINT_KINDS[joint.type][0].nv
-        fields = REFUSED_OF_DOFS if joint.is_scalar else REFUSED_OF_DOFS + REFUSED_OF_FREE_JOINTS
+        fields = REFUSED_OF_DOFS + REFUSED_OF_JOINTS.get(joint.type, ())
         remedy = 'use a <freejoint>' if joint.type == FREE else 'set it to 0'
         for field, what, flag in fields:
             values = compiled.numbers(f'dof_{field}')

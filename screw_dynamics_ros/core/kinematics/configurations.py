@@ -3,10 +3,11 @@
 
 """Configurations of a tree as points of a manifold: a start, samples, differences.
 
-A configuration q has one number for each coordinate of a joint and (x, y, z, qx, qy, qz, qw) for
-each free body. The difference X of two configurations is the displacement that leads from one to
-the other, q_1 = q_0 exp X: `reconstruction.integrate` is its inverse. The functions work on
-numbers, single configurations (nq,) and stacks (..., nq). Of a free body, X = (xi, eta) is
+A configuration q has one number for each coordinate of a joint, (qx, qy, qz, qw) for each ball and
+(x, y, z, qx, qy, qz, qw) for each free body. The difference X of two configurations is the
+displacement that leads from one to the other, q_1 = q_0 exp X: `reconstruction.integrate` is its
+inverse. The functions work on numbers, single configurations (nq,) and stacks (..., nq). Of a free
+body, X = (xi, eta) is
 
     log(C_0^-1 C_1)  for body,    (log(R_1 R_0^T), r_1 - r_0)  for hybrid increments.
 

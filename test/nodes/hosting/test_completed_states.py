@@ -75,10 +75,7 @@ def files(tmp_path):
 
 def test_coupled_motors_need_no_python(pair):
     """Torques of joints are C^T tau: the second motor turns with half of the first joint."""
-    coupling = {
-        'drives.joint2.coupled_joints': ['joint1'],
-        'drives.joint2.coupling_ratios': [0.5],
-    }
+    coupling = {'drives.joint2.coupled_joints': ['joint1'], 'drives.joint2.coupling_ratios': [0.5]}
     both = pair(description=PLANAR, model_state=[''], drive_joints=['joint2'], **coupling)
     both.listen(TOPICS)
     follow(both, swing([0.4, -0.3], 0.5), STATES)
