@@ -116,7 +116,10 @@ class Run:
         host, clock = self.node.host, self.node.clock
         with STATE_LOCK:
             for name in self.inputs:
-                SOURCES[name].send(host, SOURCES[name].make(clock.time_ns(), clock.offset))
+                message = SOURCES[name].make(clock.time_ns(), clock.offset)
+                if 'imu' in name:
+                    message.header.frame_id = host.model.robot.description.root
+                SOURCES[name].send(host, message)
             if self.has_payload and self.count % 200 == 0:
                 body = RigidBody(1.0 + self.count % 3, np.full(3, 0.1), np.eye(3))
                 host.payloads.put('box', host.model.robot.link_names[-1], body, 0.15)
@@ -145,6 +148,12 @@ class Run:
             info = {'source_timestamp': now, 'publication_sequence_number': self.count}
             self.node.receive(serialized(self.names, q, now, v, tau), info)
             self.node.sent.clear()
+
+    @property
+    def silent(self):
+        """The topics that have never been published."""
+        channels = self.node.host.states.channels
+        return {each.topic.split('/', 2)[-1] for each in channels if not each.published}
 
     @property
     def outcomes(self):

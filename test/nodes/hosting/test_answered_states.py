@@ -49,3 +49,4 @@ def test_states_are_answered_in_machine_code(run, name):
         outcomes = made.outcomes
         assert outcomes.total() == count
         assert outcomes['done'] >= count - AFTER_A_CHANGE, made.node.called
+    assert not {'all/model_state', 'dynamics/gravity', 'wrenchestimator/residual'} & made.silent
