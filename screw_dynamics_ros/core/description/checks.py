@@ -158,7 +158,7 @@ class _Body:
             return True
         if kind.slides:  # free to rotate about the center of mass
             matrix = matrix - _parallel_axes(self.mass, self.first_moment / self.mass)
-        if kind.is_free:
+        if kind.has_quaternion:
             return float(np.abs(np.linalg.eigvalsh(matrix)).min()) > nothing
         felt = float(axis @ matrix @ axis) + self.joint.pitch**2 * self.mass
         return abs(felt) > nothing

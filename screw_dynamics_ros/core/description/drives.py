@@ -244,10 +244,11 @@ def drive_of(joint: str, values: Mapping[str, Any], described: Drive) -> Drive:
 def drives_of(
     description: RobotDescription, given: Mapping[str, Drive] | None = None
 ) -> dict[str, Drive]:
-    """Return the drives of all joints with one degree of freedom, given or of the description.
+    """Return the drives of joints with one degree of freedom and of balls, given or described.
 
     A description can have viscous and Coulomb friction, armature and a spring (`<dynamics>`).
-    Planar and floating joints have no drive.
+    A ball has an armature and a damping, the same about all axes; planar and floating joints have
+    no drive.
 
     Raises
     ------
@@ -271,10 +272,15 @@ def drives_of(
             )
         if not isinstance(drive, Drive):
             raise ArgumentError(f'drives: {name!r} must be given a Drive, got {drive!r}')
-        if not joints[name].kind.is_scalar:
+        if not joints[name].kind.has_drive:
             raise ArgumentError(
-                f'drives: joint {name!r} is {joints[name].type}; only {scalar_types()} joints have '
-                'a drive'
+                f'drives: joint {name!r} is {joints[name].type}; only {scalar_types()} joints and '
+                'balls have a drive'
+            )
+        if not (joints[name].kind.is_scalar or is_isotropic(drive)):
+            raise ArgumentError(
+                f'drives: joint {name!r} is a {joints[name].type}, whose drive has an armature and '
+                'a damping only; leave out all else'
             )
         if drive.carrier is not None and drive.carrier not in links:
             raise UnknownNameError(
@@ -290,7 +296,7 @@ def drives_of(
                 'mimic joints share a torque is not determined; leave load_friction out'
             )
     check_motors_move_joints(given or {})
-    driven = {name: joint for name, joint in joints.items() if joint.kind.is_scalar}
+    driven = {name: joint for name, joint in joints.items() if joint.kind.has_drive}
     return {name: (given or {}).get(name) or _described(joint) for name, joint in driven.items()}
 
 
@@ -332,7 +338,18 @@ def _described(joint: Joint) -> Drive:
                 f'joint {joint.name!r}: {BOUNDS[name].described} is {value!r}; {reason}give a '
                 'number that is not negative'
             )
-    return Drive(**found)
+    drive = Drive(**found)
+    if not (joint.kind.is_scalar or is_isotropic(drive)):
+        raise DescriptionError(
+            f'joint {joint.name!r} is a {joint.type} with friction or a spring; it can have an '
+            'armature and a damping only: remove all else'
+        )
+    return drive
+
+
+def is_isotropic(drive: Drive) -> bool:
+    """Return whether a drive has an armature and a damping only, as that of a ball."""
+    return drive == Drive(armature=drive.armature, damping=drive.damping)
 
 
 def _unit(axis: Vector) -> Vector:

@@ -313,5 +313,6 @@ def rotation_of(quaternion: Array) -> Array:
 JOINT_KINDS = {
     HINGE: (JOINT_TYPES['continuous'], JOINT_TYPES['revolute']),
     SLIDE: (JOINT_TYPES['prismatic'], JOINT_TYPES['prismatic']),
+    BALL: (JOINT_TYPES['ball'], JOINT_TYPES['ball']),
     FREE: (JOINT_TYPES['floating'], JOINT_TYPES['floating']),
 }

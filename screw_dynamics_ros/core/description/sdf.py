@@ -107,8 +107,8 @@ def read_sdf(
     ------
     DescriptionError
         The text is not SDFormat of version 1.4 or newer with one model that moves, its joints do
-        not form one tree, or it has what does not exist here: ball joints and gearboxes, other
-        files. Names element and line.
+        not form one tree, or it has what does not exist here: gearboxes, other files. Names element
+        and line.
     InertiaError
         A negative mass, an inertia to be computed, or `inertia_check='error'` and an unphysical
         one.

@@ -209,10 +209,10 @@ def _joint(element: Element, remarks: list[Finding]) -> Joint:
     name = name_attribute(element)
     owner = f'joint {name!r}'
     given = element.getAttribute('type')
-    if given not in JOINT_TYPES:
+    kind = JOINT_TYPES.get(given)
+    if kind is None:
         what = f'has unknown type {given!r}' if given else 'has no type'
         raise DescriptionError(f'{owner} {what}; use one of {", ".join(JOINT_TYPES)}')
-    kind = JOINT_TYPES[given]
     mimic = _mimic(element, owner)
     if mimic is not None and kind.is_fixed:
         remarks.append(

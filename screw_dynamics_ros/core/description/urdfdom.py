@@ -108,13 +108,18 @@ def urdfdom_findings(robot: Element, description: RobotDescription) -> Iterator[
                 'add xyz="1 0 0"',
             )
     for joint in description.joints:
-        if joint.kind.has_pitch:
+        if not joint.kind.in_urdf:
+            remedy = 'three revolute joints whose axes meet'
+            if joint.kind.has_pitch:
+                remedy = (
+                    'revolute, with a prismatic joint behind it that mimics it with multiplier '
+                    f'{joint.pitch:.6g}'
+                )
             yield Finding(
                 'warning',
                 f'joint {joint.name}',
                 f'a URDF has no {joint.type} joints; {READERS} refuses the whole description',
-                'for other programs make it revolute, with a prismatic joint behind it that mimics '
-                f'it with multiplier {joint.pitch:.6g}',
+                f'for other programs make it {remedy}',
             )
     inertias = {link.name: link.inertia for link in description.links}
     for link in children(robot, 'link'):

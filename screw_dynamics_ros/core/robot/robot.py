@@ -89,8 +89,9 @@ class Robot(RobotFunctions):
 
     Conventions: SI units, radians; twists (omega, v) and wrenches (moment, force), angular part
     first; Jacobians (6, nv), angular rows first. A configuration q has one element for each of
-    `joint_names` (three for a planar, seven for a floating joint). With a floating base, q begins
-    with (x, y, z, qx, qy, qz, qw), and v with its body-fixed velocity (omega, v).
+    `joint_names`: three for a planar joint, the quaternion (x, y, z, w) for a ball, position and
+    quaternion for a floating joint. With a floating base, q begins with (x, y, z, qx, qy, qz, qw),
+    and v with its body-fixed velocity (omega, v).
 
     Functions of (q, v, ...) also accept stacks (N, nq), (N, nv), ... and return stacks, computed on
     several cores if this is faster; vectors and stacks can be combined. The keyword `gravity`, (3,)
@@ -393,8 +394,8 @@ class Robot(RobotFunctions):
 
     @property
     def free_bodies(self) -> dict[str, slice]:
-        """Slices of v with the six velocities of free bodies, by link; includes a floating base."""
-        return {body.name: body.v for body in self.tree.bodies if body.dof == 6}
+        """Slices of v of bodies with quaternions, by link: six of a free body, three of a ball."""
+        return {body.name: body.v for body in self.tree.free_bodies}
 
     @property
     def floating_base(self) -> bool:
@@ -422,8 +423,8 @@ class Robot(RobotFunctions):
     ) -> Array:
         """Return a configuration (nq,), or `size` of them, uniform within the joint limits.
 
-        Coordinates without limits are in [-pi, pi]; orientations of free bodies are uniform. `rng`
-        is a NumPy generator or a seed.
+        Coordinates without limits are in [-pi, pi]; orientations of free bodies and balls are
+        uniform. `rng` is a NumPy generator or a seed.
         """
         shape = (size,) if isinstance(size, int) else tuple(size)
         return configurations.random_configurations(self.tree, np.random.default_rng(rng), shape)

@@ -6,8 +6,7 @@
 from .contacts import ContactPoint, Plane
 from .joint_servo import JointServo
 from .posture import Posture
-from .simulated_robot import INTEGRATORS, SavedState, SimulatedRobot
-from .simulated_stack import SimulatedStack
+from .simulated_robot import INTEGRATORS, SavedState, SimulatedRobot, SimulatedStack
 from .springs import Spring
 
 __all__ = [

@@ -121,7 +121,6 @@ class Stepping:
         start = q, np.zeros(self._robot.nv), memory, np.zeros(self._robot.nv), 1e-9
         self.moved(*start)
         self._moved(*start)
-        self._robot.mass_matrix(q)
         self._robot.inverse_mass_matrix(q)
 
     def _whole(
@@ -164,21 +163,6 @@ class Stepping:
             and conditions.keeps_energy(before, after, tau, dt, MAX_ENERGY_GAIN)
         )
 
-    def _without_gain(self, before: State, after: State, tau: Array) -> Array:
-        """Return the velocity after, slower if more energy is left than was put in.
-
-        Stops act at the right time to first order only, where impacts follow each other too fast.
-        """
-        q, v, _ = after
-        if not self._conditions.adding:
-            return v  # velocities of a free robot carry momentum
-        gained = float(self._conditions.energy_gain(before, after, tau, 0.0)[0])
-        T = float(self._robot.kinetic_energy(q, v))
-        if not (gained > 0.0 and T > 0.0):
-            return v
-        slower: Array = v * math.sqrt(max(0.0, 1.0 - gained / T))
-        return slower
-
     def _divided(
         self, q: Array, v: Array, memory: Array, tau: Array, remainder: Remainder
     ) -> Moved:
@@ -188,26 +172,32 @@ class Stepping:
         acted, before = False, self._state(q, v, memory)
         while True:
             limits = stops.limits_from(q)
-            touched = np.flatnonzero(stops.distances(q, limits) <= LIMIT_TOLERANCE)
-            v, impulse = stops.impact(q, v, touched)
+            touched = stops.distances(q, limits) <= LIMIT_TOLERANCE
+            is_touched = touched.any()
+            if is_touched:
+                v, impulse = stops.impact(q, v, touched)
+                impulses += impulse
             if acted:
-                v = self._without_gain(before, self._state(q, v, memory), tau)
-            impulses += impulse
+                v = self._conditions.without_gain(before, self._state(q, v, memory), tau)
             velocities = stops.velocities(v)
-            resting = touched[velocities[touched] <= 0.0]
-            q[stops.q[resting]] = limits[resting]
+            resting = touched & (velocities <= 0.0)
+            if is_touched:
+                stops.hold(q, limits, resting)
             if not remaining > 0.0:
                 return q, v, memory, impulses
             distances = stops.distances(q, limits)
             before, total = self._state(q, v, memory), self._all_torques(tau, memory)
-            held, load = stops.bearing(q, v, total, resting)
+            held, load = stops.bearing(q, v, total, resting, remaining)
             swing = longest_swing(float(self._conditions.squared_frequency(before)))
             h = longest = min(max(min(longest, swing), shortest), remaining)
             while True:
                 if isinstance(total, StageTorques):
                     total.forget()
-                q_next, v_next = self._step(q, v, stops.holding(total, held), h)
-                q_next[stops.q[held]], v_next[stops.v[held]] = limits[held], 0.0
+                torques = stops.holding(total, held)
+                q_next, v_next = self._step(q, v, torques, h)
+                if torques is not total:
+                    stops.hold(q_next, limits, held)
+                    stops.halt(v_next, held)
                 after = self._state(q_next, v_next, memory)
                 too_fast = isinstance(total, StageTorques) and self._conditions.begins_too_fast(
                     before, after, total, h
@@ -220,9 +210,9 @@ class Stepping:
                         raise self._divergence(v, v_next, h)
                 later = stops.distances(q_next, limits)
                 passed = later < -LIMIT_TOLERANCE
-                loaded = resting[passed[resting]]
-                if loaded.size:  # since the substep began
-                    held = np.union1d(held, loaded)
+                loaded = resting & passed
+                if loaded.any():  # since the substep began
+                    held |= loaded
                     continue
                 if not passed.any() or not searches:
                     break
@@ -235,9 +225,9 @@ class Stepping:
                 )
             reached = (later < 0.0) | (later < LIMIT_TOLERANCE) & (stops.velocities(v_next) < 0.0)
             if reached.any():
-                q_next[stops.q[reached]] = limits[reached]
+                stops.hold(q_next, limits, reached)
                 after = self._state(q_next, v_next, memory)
-            acted = bool(reached.any() or held.size)
+            acted = bool(reached.any() or torques is not total)
             memory = remembered(after, memory)
             q, v, remaining = q_next, v_next, remaining - h
             impulses += load * h

@@ -143,8 +143,24 @@ class StepConditions:
         if effects is not None and effects_next is not None:
             T, T_next = T + effects.energy, T_next + effects_next.energy
         # Exact where coordinates add: the torques are constant.
-        work = tau @ (q_next - q) if self.adding else tau @ (v + v_next) * (dt / 2)
+        moved = q_next - q if self.adding else (v + v_next) * (dt / 2)
+        work = tau @ moved if moved.ndim == 1 else np.einsum('nk,nk->n', tau, moved)
         return T_next + U_next - T - U - work, T + T_next, abs(U) + abs(U_next) + abs(work)
+
+    def without_gain(self, before: State, after: State, tau: Array) -> Array:
+        """Return the velocities after, scaled down where more energy is left than was put in.
+
+        Stops act at the right time to first order only, where impacts follow each other too fast.
+        """
+        if not self.adding:
+            return after[1]  # velocities of free robots carry momentum
+        gained = np.asarray(self.energy_gain(before, after, tau, 0.0)[0])
+        if not (gained > 0.0).any():
+            return after[1]
+        T = np.asarray(self._robot.kinetic_energy(*after[:2]))
+        left = np.clip(1.0 - np.fmax(gained, 0.0) / np.where(T > 0.0, T, 1.0), 0.0, 1.0)
+        slower: Array = after[1] * np.sqrt(left)[..., None]
+        return slower
 
 
 def longest_swing(square: float) -> float:
@@ -213,7 +229,7 @@ class StageTorques:
 
 
 class Remainder(NamedTuple):
-    """What of a divided step remains, and the longest and the shortest substep next [s]."""
+    """Remainder of a divided step, and the longest and the shortest substep next [s]."""
 
     time: float
     longest: float

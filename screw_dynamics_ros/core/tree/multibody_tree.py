@@ -25,9 +25,11 @@ from numpy.typing import ArrayLike
 from ..description.body_inertia import Inertia
 from ..description.drives import NO_DRIVE, Drive, drives_of
 from ..description.friction import Friction
+from ..description.joint_types import JOINT_TYPES
 from ..description.robot_description import Joint, RobotDescription
 from ..errors import UnknownNameError
 from ..lie import se3, so3
+from ..lie.joint_groups import BODY_GROUPS
 from ..linear import cross
 from ..reproducible import product, unit
 from ..types import Array
@@ -105,8 +107,13 @@ class Body:
 
     @property
     def dof(self) -> int:
-        """Number of degrees of freedom of the joint: 1, or 6 for a free body."""
+        """Number of degrees of freedom of the joint: 1, 3 on a ball joint, or 6 of a free body."""
         return self.X.shape[1]
+
+    @property
+    def group(self) -> Any:
+        """The group of its configurations relative to the predecessor."""
+        return BODY_GROUPS[self.dof]
 
     @cached_property
     def screw_terms(self) -> Array:
@@ -237,6 +244,11 @@ class Tree:
         return self.fixed_mass + sum(body.m for body in self.bodies)
 
     @property
+    def free_bodies(self) -> tuple[Body, ...]:
+        """Bodies whose coordinates contain a quaternion: free ones, and those on ball joints."""
+        return tuple(body for body in self.bodies if body.dof > 1)
+
+    @property
     def is_coupled(self) -> bool:
         """Whether two bodies share a coordinate, or a motor turns with several joints."""
         shared = len({body.v.start for body in self.bodies}) < len(self.bodies)
@@ -339,7 +351,8 @@ def build_tree(
         for joint in description.joints
         if not joint.kind.is_fixed and masters[joint.name][0] == joint.name
     ]
-    nq, nv = (7, 6) if floating_base else (0, 0)
+    base = JOINT_TYPES['floating' if floating_base else 'fixed']
+    nq, nv = base.nq, base.nv
     coordinates = {}
     for joint in owners:
         dq, dv = joint.kind.nq, joint.kind.nv
@@ -348,10 +361,9 @@ def build_tree(
 
     bodies: list[Body] = []
     frames: dict[str, Frame] = {}
-    if floating_base:
-        bodies.append(
-            Body(description.root, '', GROUND, np.eye(4), np.eye(6), slice(0, 7), slice(0, 6))
-        )
+    for X in base.screws():
+        place = slice(0, base.nq), slice(0, base.nv)
+        bodies.append(Body(description.root, '', GROUND, np.eye(4), X, *place))
     root = links[description.root].inertia
     frames[description.root] = Frame(0 if floating_base else GROUND, np.eye(4), None, root)
     for joint in description.joints:

@@ -88,7 +88,7 @@ class JointBounds:
         for k, name in enumerate(tree.joint_names):
             place, velocity = tree.coordinates[name]
             names[velocity] = [name] * (velocity.stop - velocity.start)
-            if velocity.stop - velocity.start != 6:
+            if place.stop - place.start == velocity.stop - velocity.start:
                 self._index[velocity] = range(place.start, place.stop)
                 self._lower[velocity], self._upper[velocity] = limits.lower[k], limits.upper[k]
                 self._fastest[velocity] = limits.velocity[k]

@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.compile.kernels import choose_backend
 from screw_dynamics_ros.core.errors import InfeasibleConstraintsError, UnknownNameError
-from screw_dynamics_ros.core.kinematics.reconstruction import pose_of
-from screw_dynamics_ros.core.lie import quaternions, se3, so3
+from screw_dynamics_ros.core.lie import joint_groups, quaternions, se3, so3
 from screw_dynamics_ros.core.linear import times
 from screw_dynamics_ros.core.types import Array
 
@@ -150,7 +149,7 @@ class AbsoluteSystem:
 
     def neutral(self) -> Array:
         """Return the configuration (7 n,) with all frames at the origin, not turned."""
-        return np.tile([0.0, 0, 0, 0, 0, 0, 1], len(self.bodies))
+        return np.tile(joint_groups.SE3.neutral, len(self.bodies))
 
     def configuration_of(self, poses: Mapping[str, ArrayLike]) -> Array:
         """Return q, (7 n,), of the poses (4, 4) of all bodies by name."""
@@ -161,7 +160,7 @@ class AbsoluteSystem:
 
     def poses(self, q: ArrayLike) -> dict[str, Array]:
         """Return the pose (4, 4) of each body."""
-        C = pose_of(vector('q', self.nq, q).reshape(-1, 7))
+        C = joint_groups.SE3.pose(vector('q', self.nq, q).reshape(-1, 7))
         return {body.name: pose for body, pose in zip(self.bodies, C)}
 
     # --- motion ---------------------------------------------------------------------------------
