@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates.from_description im
 from screw_dynamics_ros.core.simulation import SimulatedRobot, SimulatedStack
 from support.ball_robots import ROBOTS
 from support.models import random_description
-from support.tangents import partial
+from support.tangents import displaced, partial
 
 ALL = pytest.mark.parametrize('name', ROBOTS)
 BACKENDS = pytest.mark.parametrize('backend', ['reference', 'python'])
@@ -124,6 +124,15 @@ def test_constraints_in_absolute_coordinates():
     for body, acceleration in zip(system.bodies, found, strict=True):
         expected = own.acceleration(q, rest, a, body.name, 'body')
         close(acceleration[:3], expected[:3], 1e-10)
+
+
+@pytest.mark.parametrize('increments', ['body', 'spatial', 'mixed', 'hybrid'])
+def test_rates_of_increments_against_differences(increments):
+    own = robot('humanoid', 'reference')
+    (q0, _, v, _), (q, *_) = state(own, 1), state(own, 2)
+    X = own.difference(q0, q, increments)
+    along = partial(lambda t: own.difference(q0, displaced(own, q, t[0] * v), increments), 1, 1e-3)
+    close(own.increment_rate(q, X, v, increments), along[:, 0], 1e-8)
 
 
 # --- motion ---------------------------------------------------------------------------------------
