@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from ..core import ArgumentError, Robot
-from ..core.arms.inverse.manipulability import freedoms
 from ..core.compile.text.c_source import CSource, identifier
 from ..core.compile.text.record_image import RecordImage
 from ..core.compile.text.typed_c import typed_c
 from ..core.compile.typed.records import WORD, Record
+from ..core.measurement.annotation.singularities import freedoms_of
 from ..core.measurement.estimation.link_measures import LinkMeasures
 from ..core.measurement.estimation.low_pass import LowPassSteps
 from ..core.measurement.estimation.observers.observer_state import ObserverPlan
@@ -29,7 +29,7 @@ from ..core.state_clock import StateClock
 from ..core.types import Array
 from ..nodes.model.actuated import actuated
 from ..nodes.model.running_model import of_joints
-from ..nodes.model.scalar_joints import scalar_joints
+from ..nodes.model.scalar_joints import coordinates, scalar_joints
 from ..nodes.outputs.external_wrenches import contact_flags, observable_step, wrench_outputs
 from ..nodes.outputs.external_wrenches.flag_step import MonitoredFlag, take_flag
 from ..nodes.outputs.external_wrenches.observable_wrenches import ObservableWrench
@@ -185,10 +185,7 @@ class CSteps:
 
     def _freedoms(self, link: str) -> int:
         """Return the rank of this Jacobian in regular configurations."""
-        robot, random = self._robot, np.random.default_rng(0)
-        places = [robot.joint_coordinates(name)[1].start for name in self._model.joints]
-        sample = [robot.random_configuration(random) for _ in range(3)]
-        return freedoms(np.array([robot.jacobian(q, link, 'body')[:, places] for q in sample]))
+        return freedoms_of(self._robot, link, coordinates(self._robot, self._model.joints)[1])
 
     def _covariance(self, *filters: str) -> TorqueCovariance:
         """Return the covariance of torques behind filters, by the names of their weights."""

@@ -191,7 +191,7 @@ def test_whole_numbers(option, capsys):
     for wrong in ('0', '-1', '1.5', 'x'):
         with pytest.raises(SystemExit):
             parse(['r', option, wrong])
-        assert f'{wrong!r} is not a positive whole number' in capsys.readouterr().err
+        assert f'{wrong!r} is not a whole number of at least 1' in capsys.readouterr().err
 
 
 def test_defaults():

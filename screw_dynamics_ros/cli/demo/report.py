@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
 
+from screw_dynamics_ros.comparison.peer import ModelSource, RefusalError
+from screw_dynamics_ros.comparison.pinocchio_peer import PinocchioPeer
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.types import Array
 
-from ..command_line import save_figure, write_whole
-from ..doctor.pinocchio_oracle import by_pinocchio
+from ..command_line import GRAVITY, save_figure, write_whole
 from ..library_messages import caught_messages
 from ..report import Section, digits, text
 from .recording import OUTPUTS, STAMPED, DemoRecording, Push, singular_values
@@ -234,22 +236,31 @@ def compare_with_pinocchio(
     q, v, _ = np.split(states, 3, axis=1)
     deviations, printed = dict.fromkeys(PINOCCHIO, math.nan), []
     if len(states):
-        with caught_messages() as printed:
-            expected = by_pinocchio(urdf.read_text(), tool, recording.joints, q, v)
-        if expected is None:
-            return [], ('Pinocchio (pip install pin) is not installed: nothing compared with it',)
+        text = urdf.read_text()
+        described = read_robot_description(text)
+        try:
+            with caught_messages() as printed:
+                peer = PinocchioPeer(ModelSource(text, described, described, np.array(GRAVITY)))
+        except RefusalError as error:
+            return [], (f'Pinocchio {error}: nothing compared with it',)
+        G, c = peer.joints.gain, peer.joints.offset
+        free = [
+            joint.name for joint in described.joints if joint.kind.is_scalar and not joint.mimic
+        ]
+        order = [recording.joints.index(name) for name in free]
+        expected = [peer.compute(G @ x + c, G @ y) for x, y in zip(q[:, order], v[:, order])]
+        poses = np.array([each.poses[tool] for each in expected])
+        weight = np.array([each.gravity for each in expected])
+        bias = np.array([each.bias for each in expected])
         position, rotation = recording.tool_pose(moving)
-        deviations = dict(
-            zip(
-                PINOCCHIO,
-                (
-                    worst(position - expected.position),
-                    worst((rotation.inv() * expected.rotation).magnitude()),
-                    worst(gravity - expected.gravity),
-                    worst(coriolis - expected.coriolis),
-                ),
-            )
+        turned = rotation.inv() * Rotation.from_matrix(poses[:, :3, :3])
+        errors = (
+            position - poses[:, :3, 3],
+            turned.magnitude(),
+            gravity[:, order] - weight @ G,
+            coriolis[:, order] - (bias - weight) @ G,
         )
+        deviations = dict(zip(PINOCCHIO, map(worst, errors)))
     return [
         DemoComparison(f'{name} against Pinocchio', value, LIMITS['Pinocchio'], PINOCCHIO[name])
         for name, value in deviations.items()

@@ -24,7 +24,7 @@ import numpy as np
 from ..arguments import is_number
 from ..errors import ArgumentError, DescriptionError, UnknownNameError
 from ..reproducible import product, unit
-from .friction import Friction, NumberBounds, number
+from .friction import FRICTION, Friction, NumberBounds, number
 from .joint_types import scalar_types
 from .motor_coupling import check_coupled_joints, check_motors_move_joints
 
@@ -145,10 +145,11 @@ class Drive(Friction):
             raise ArgumentError(
                 'Drive: a motor with coupled_joints has no rotor_axis; leave it out'
             )
-        if not ratios and (self.motor_damping or self.motor_coulomb):
+        of_motor = {row.motor: name for name, row in FRICTION.items() if row.motor}
+        if not ratios and any(getattr(self, name) for name in of_motor):
             raise ArgumentError(
-                'Drive: motor_damping and motor_coulomb are those of a motor with '
-                'coupled_joints; without them give damping and coulomb'
+                f'Drive: {" and ".join(of_motor)} are those of a motor with coupled_joints; '
+                f'without them give {" and ".join(of_motor.values())}'
             )
 
     def _check_counterbalance(self) -> None:

@@ -18,11 +18,9 @@ from ..integration import Integrator, MomentumPreserving, RungeKutta, SemiImplic
 from ..robot.robot import Robot
 from ..tree.joint_limits import coordinate_names, position_limits
 from ..types import Array
-from .contacts import ContactPoint, Plane
+from .contacts import ContactPoint, Plane, Spring
 from .environment import Effects, Environment
-from .springs import Spring
-from .stack_stepping import StackStepping, rows
-from .stepping import Stepping
+from .stepping import StackStepping, Stepping, rows
 from .stops import LIMIT_TOLERANCE
 
 #: Integrators by their names; momentum is preserved only on floating bases.
@@ -66,7 +64,7 @@ class SimulatedRobot:
     further away.
 
     The wrenches w are those given for a step and those of compliant planes and springs
-    (`simulation.contacts`, `simulation.springs`), evaluated in each stage of the integrator.
+    (`simulation.contacts`), evaluated in each stage of the integrator.
     Friction and rotors are included if the robot has `drives`.
 
     Parameters
