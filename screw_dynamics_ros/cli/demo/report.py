@@ -190,10 +190,7 @@ def compare_wrench(recording: DemoRecording, push: Push, robot: Robot) -> list[D
             'moment of 0 N m, worst error', worst(error[:, 3:]), LIMITS['moment worst'], 'N m'
         ),
         DemoComparison(
-            'force without push, worst',
-            worst(wrench[absent, :3]),
-            LIMITS['force worst'],
-            'N',
+            'force without push, worst', worst(wrench[absent, :3]), LIMITS['force worst'], 'N'
         ),
     ]
     return result
@@ -212,9 +209,7 @@ def compare_feedforward(recording: DemoRecording, push: Push, robot: Robot) -> D
     )
 
 
-def compare_model_state(
-    recording: DemoRecording,
-) -> tuple[list[DemoComparison], tuple[str, ...]]:
+def compare_model_state(recording: DemoRecording) -> tuple[list[DemoComparison], tuple[str, ...]]:
     """Compare ~/model_state with the separate topics; return a remark without its messages."""
     if not len(recording.series['model_state']):
         return [], ('screw_dynamics_msgs is not installed: ~/model_state is not compared',)
@@ -225,9 +220,7 @@ def compare_model_state(
 
 
 def compare_with_pinocchio(
-    recording: DemoRecording,
-    urdf: Path,
-    tool: str,
+    recording: DemoRecording, urdf: Path, tool: str
 ) -> tuple[list[DemoComparison], tuple[str, ...]]:
     """Compare tool frame and torques with Pinocchio; return a remark if it is not installed."""
     _, states, moving, gravity, coriolis = recording.together(
@@ -457,10 +450,7 @@ def draw_latency(axis: Any, recording: DemoRecording) -> None:
             level = float(np.percentile(milliseconds, percent))
             axis.axhline(level, color=color, lw=1.1, label=f'{percent} %: {level:.2f} ms')
             axis.set_ylim(0.0, 2.5 * level)
-    axis.set(
-        title='Latency to the last output, measured by this client',
-        ylabel='ms',
-    )
+    axis.set(title='Latency to the last output, measured by this client', ylabel='ms')
     beside(axis)
 
 

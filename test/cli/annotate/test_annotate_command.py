@@ -310,11 +310,7 @@ def test_a_payload_is_read_in_the_order_of_its_parameter():
 @pytest.mark.parametrize(
     ('kind', 'data', 'text'),
     [
-        (
-            JOINT_STATE,
-            string('text'),
-            ' is of type sensor_msgs/msg/JointState; give --urdf, or',
-        ),
+        (JOINT_STATE, string('text'), ' is of type sensor_msgs/msg/JointState; give --urdf, or'),
         (
             STRING,
             b'\0\1\0\0\xff\xff\xff\x7f<robot',

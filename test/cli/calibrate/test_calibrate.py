@@ -318,10 +318,7 @@ def test_several_targets(tmp_path, truth, capsys):
     assert main([*map(str, known), '--estimate', 'offsets,base,target', '--force']) == DONE
     assert re.search(r'elbow_joint.offset +\S+ +\S+  rad\n', capsys.readouterr().out)
     for wrong, message in (
-        (
-            text.replace(',a,tool0', ',side,tool0', 1),
-            "target 'side' is on link 'wrist_1_link' and",
-        ),
+        (text.replace(',a,tool0', ',side,tool0', 1), "target 'side' is on link 'wrist_1_link' and"),
         (text.replace(',a,tool0', ',a,', 1), 'measurement 2 does not name its link'),
         (text.replace(',a,tool0', ',a,hand'), "no link 'hand'"),
         (text.replace(',a,tool0', ',base,tool0'), "target 'base' has the name of a joint or"),

@@ -108,10 +108,7 @@ def test_doubtful_descriptions(tmp_path: Path, capsys):
 
 @pytest.mark.parametrize(
     ('text', 'status', 'words'),
-    [
-        ('<robot', NEGATIVE, 'refused: '),
-        (None, UNUSABLE, 'cannot read'),
-    ],
+    [('<robot', NEGATIVE, 'refused: '), (None, UNUSABLE, 'cannot read')],
 )
 def test_what_cannot_be_examined(text, status, words, tmp_path: Path, capsys):
     file = tmp_path / 'robot.urdf'
@@ -251,10 +248,7 @@ NO_WEIGHT = ['coriolis', 'friction', 'inertia']
     ],
 )
 def test_the_content_of_efforts_that_fits_is_named_with_the_line_to_set(
-    measured,
-    terms,
-    words,
-    lines,
+    measured, terms, words, lines
 ):
     (finding,) = efforts_at_rest(
         measured, PAYLOAD, effort_terms=terms, payload_mass=2.0, payload_link='c'
