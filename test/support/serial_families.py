@@ -11,8 +11,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.arms.families.family import Family
-from screw_dynamics_ros.core.arms.families.gantry import GantryWithWrist
-from screw_dynamics_ros.core.arms.families.scara import Scara
+from screw_dynamics_ros.core.arms.families.prismatic_families import GantryWithWrist, Scara
 from screw_dynamics_ros.core.arms.families.spherical_shoulder_elbow_wrist import (
     SphericalShoulderElbowWrist,
 )

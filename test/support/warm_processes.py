@@ -17,7 +17,7 @@ import socket
 import subprocess
 import sys
 
-from screw_dynamics_ros.cli.demo.node_processes import end_with_parent
+from screw_dynamics_ros.ros.process.children import end_with_parent
 from support.paths import ROOT
 
 MODULES = os.environ.get('PYTHONPATH')

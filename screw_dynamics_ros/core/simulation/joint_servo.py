@@ -24,7 +24,7 @@ MAX_LIMIT = 1e9  # rad/s, m/s; 1/s^2: instead of infinite limits
 #: Part of the torque left by gravity that steps of targets may take to accelerate a joint: the
 #: others, which move it too, and the servo need the rest.
 ACCELERATION_SHARE = 0.3
-#: Part that the servo may ask for against an error: the reference gives way to larger ones.
+#: Part that the servo may ask for against an error: the reference yields to larger ones.
 ERROR_SHARE = 0.8
 MIN_SHARE_LEFT = 0.1  # of the effort limit, where gravity takes nearly all of it
 MIN_GAIN = 1e-9  # 1/s
@@ -100,7 +100,8 @@ class JointServo:
         Parameters
         ----------
         modes : sequence of str
-            One of `MODES` for each of `Robot.joint_names`; free and planar joints take efforts.
+            One of `MODES` for each of `Robot.joint_names`; free, ball and planar joints take
+            efforts.
         positions, velocities, efforts : (nv,) arrays
             Commands in the order of v [rad, m; rad/s, m/s; N m, N]. In position mode the velocity
             is that of the reference, 0 for a constant position. Values that a mode does not use may
@@ -194,7 +195,7 @@ class JointServo:
 
 
 class ReferenceProfile:
-    """Positions and velocities of n joints on their way to goals.
+    """Positions and velocities of n joints that move to goals.
 
     A joint approaches its goal with a velocity from which it can stop there, sqrt(2 a d) at the
     distance d, and accelerates by no more than a: steps do not reach the motors. A goal that moves
@@ -249,10 +250,10 @@ class ReferenceProfile:
 
 
 class ServoReference(ReferenceProfile):
-    """Positions and velocities that the servos of some joints follow on their way to targets.
+    """Positions and velocities that the servos of some joints follow to their targets.
 
     Targets that jump are approached with the velocity limit and an acceleration that takes a part
-    of the effort limit, and give way to a joint that is pushed away: saturated servos would make an
+    of the effort limit, and yield to a joint that is pushed away: saturated servos would make an
     arm swing widely.
 
     Parameters

@@ -13,7 +13,7 @@ from ..types import Array
 
 
 class ReferenceMotion:
-    """Where joints should be while nobody commands them.
+    """Reference positions of joints without commands.
 
     Joint i is at q_i + A_i (1 - cos(2 pi t / T_i)) / 2, the period a little different for each
     joint; A_i leads away from the nearer limit, and at most half way to the other one.
@@ -79,7 +79,7 @@ class Posture:
     Raises
     ------
     ArgumentError
-        If the robot has a floating base, or floating or planar joints: no motors move those.
+        If the robot has a floating base, or floating, ball or planar joints: no motors move those.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Posture:
         if robot.nq != robot.nv or len(robot.joint_names) != robot.nv:
             raise ArgumentError(
                 f'robot {robot.description.name!r} cannot be held in a posture: it '
-                'floats, or has floating or planar joints'
+                'floats, or has floating, ball or planar joints'
             )
         self._robot = robot
         self._frequency = frequency

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import check_number, float_array, vector
+from ..arguments import check_number, float_array
 from ..errors import ArgumentError, InertiaError, UnknownNameError
 from ..integration import Integrator, MomentumPreserving, RungeKutta, SemiImplicitEuler
 from ..robot.robot import Robot
 from ..tree.joint_limits import coordinate_names, of_coordinates
 from ..types import Array
-from .contacts import ContactPoint, Plane
+from .contacts import ContactPoint, Plane, Spring
 from .environment import Effects, Environment
-from .springs import Spring
-from .stepping import Stepping
+from .stepping import StackStepping, Stepping, rows
 from .stops import LIMIT_TOLERANCE
 
 #: Integrators by their names; momentum is preserved only on floating bases.
@@ -64,7 +64,7 @@ class SimulatedRobot:
     further away.
 
     The wrenches w are those given for a step and those of compliant planes and springs
-    (`simulation.contacts`, `simulation.springs`), evaluated in each stage of the integrator.
+    (`simulation.contacts`), evaluated in each stage of the integrator.
     Friction and rotors are included if the robot has `drives`.
 
     Parameters
@@ -80,6 +80,8 @@ class SimulatedRobot:
     contact_points : sequence of ContactPoint
         Points and spheres on links; each can touch each plane.
     springs : sequence of Spring
+    count : int, optional
+        So many identical robots: a `SimulatedStack`.
 
     Attributes
     ----------
@@ -121,15 +123,19 @@ class SimulatedRobot:
         planes: Sequence[Plane] = (),
         contact_points: Sequence[ContactPoint] = (),
         springs: Sequence[Spring] = (),
+        count: int | None = None,
     ) -> None:
+        if count is not None and (not isinstance(count, int | np.integer) or count < 1):
+            raise ArgumentError(f'count must be a whole number >= 1, got {count!r}')
         kind = integrator_class(robot, integrator, INTEGRATORS)
-        self.robot = robot
+        self.robot, self.count = robot, count
         self.environment = Environment(robot, planes, contact_points, springs)
-        self.stepping = Stepping(robot, kind(robot), self.environment)
-        self.q = robot.home() if q is None else vector('q', robot.nq, q).copy()
-        self.v = np.zeros(robot.nv)
+        stepping = Stepping if count is None else StackStepping
+        self.stepping: Stepping | StackStepping = stepping(robot, kind(robot), self.environment)
+        self.q = robot.home() if q is None else q
+        self.v = self._rows('v', robot.nv, np.zeros(robot.nv))
         self._stop_torques: Array | None = None
-        check_robot(robot, self.q)
+        check_robot(robot, self._q.reshape(-1, robot.nq)[0])
 
     @property
     def q(self) -> Array:
@@ -138,19 +144,19 @@ class SimulatedRobot:
 
     @q.setter
     def q(self, q: ArrayLike) -> None:
-        self._q = np.asarray(q, dtype=float)
+        self._q = self._rows('q', self.robot.nq, q).copy()
         self._memory = self.environment.memory(self._q)
 
     @property
     def stop_torques(self) -> Array:
         """E lambda (nv,), impacts included: mean torques of the stops in the last step [N m, N]."""
-        return np.zeros(self.robot.nv) if self._stop_torques is None else self._stop_torques
+        return np.zeros(self.v.shape) if self._stop_torques is None else self._stop_torques
 
     def step(self, tau: ArrayLike, dt: float, wrenches: Mapping[str, Array] | None = None) -> None:
         """Integrate the motion over `dt` [s].
 
         Usually one step of the integrator. It is divided if motion or contacts are too fast
-        (`simulation.stepping`), and at the times of impacts.
+        (`simulation.stepping`), and at the times of impacts; that of a stack is not.
 
         Parameters
         ----------
@@ -182,10 +188,11 @@ class SimulatedRobot:
     @np.errstate(over='ignore', invalid='ignore')  # divergence raises an error
     def _with_wrenches(self, tau: ArrayLike, wrenches: Mapping[str, Array]) -> Array:
         """Return the torques (nv,) of motors and wrenches."""
-        total = vector('tau', self.robot.nv, tau)
+        total = self._rows('tau', self.robot.nv, tau)
         for link, wrench in finite_wrenches(wrenches).items():
-            wrench = vector(f'the wrench on {link!r}', 6, wrench)
-            total = total + self.robot.jacobian(self._q, link, 'body').T @ wrench
+            W = self._rows(f'the wrench on {link!r}', 6, wrench)
+            J = self.robot.jacobian(self._q, link, 'body')
+            total = total + (W @ J if W.ndim == 1 else np.einsum('nik,ni->nk', J, W))
         return total
 
     def prepare(self) -> None:
@@ -208,6 +215,7 @@ class SimulatedRobot:
             If a shape is wrong, a number is not finite, a position is beyond a limit, or a
             quaternion is not a rotation; the state is then unchanged.
         """
+        q, v = self._rows('q', self.robot.nq, q), self._rows('v', self.robot.nv, v)
         self.q, self.v = valid_state(self.robot, q, v)
         self._stop_torques = None
 
@@ -232,35 +240,89 @@ class SimulatedRobot:
 
         (6,) each, of the current state, at the origin and in the axes of the link frame.
         """
-        return self.environment.wrenches_by_link(self._effects())
+        found = self.environment.wrenches_by_link(self._effects())
+        return {link: np.broadcast_to(W, (*self._q.shape[:-1], 6)) for link, W in found.items()}
 
     @property
     def environment_torques(self) -> Array:
         """The current generalized forces (nv,) of planes and springs [N m, N]."""
         effects = self._effects()
-        return np.zeros(self.robot.nv) if effects is None else effects.torques
+        return np.zeros(self.v.shape) if effects is None else effects.torques
 
     @property
-    def energy(self) -> tuple[float, float]:
-        """Kinetic and potential energy [J]: of gravity, springs and deformed contacts."""
+    def energy(self) -> tuple[Any, Any]:
+        """Kinetic and potential energy [J]: of gravity, springs and deformed contacts.
+
+        Numbers, of a stack arrays (N,).
+        """
         effects, robot = self._effects(), self.robot
-        stored = 0.0 if effects is None else float(effects.energy)
-        return (
-            float(robot.kinetic_energy(self.q, self.v)),
-            float(robot.potential_energy(self.q)) + stored,
-        )
+        kinetic = robot.kinetic_energy(self._q, self.v)
+        potential = robot.potential_energy(self._q) + (0.0 if effects is None else effects.energy)
+        return (float(kinetic), float(potential)) if self.count is None else (kinetic, potential)
 
     @property
     def violation(self) -> float:
         """Largest deviation of a free body's quaternion from unit length, 0 without free bodies."""
-        free = [body.q for body in self.robot.tree.bodies if body.dof == 6]
-        lengths = [float(np.linalg.norm(self.q[place][3:])) - 1.0 for place in free]
-        return max(lengths, key=abs, default=0.0)
+        free = [self._q[..., body.q] for body in self.robot.tree.free_bodies]
+        lengths = [np.linalg.norm(x[..., -4:], axis=-1).ravel() - 1.0 for x in free]
+        return max(np.concatenate([*lengths, [0.0]]).tolist(), key=abs)
 
     def _effects(self) -> Effects | None:
         """Return what planes and springs do now."""
         environment = self.environment
-        return None if environment.is_empty else environment.effects(self.q, self.v, self._memory)
+        return None if environment.is_empty else environment.effects(self._q, self.v, self._memory)
+
+    def _rows(self, name: str, size: int, value: ArrayLike) -> Array:
+        """Return a value for each robot."""
+        return rows(name, size, value, self.count)
+
+
+class SimulatedStack(SimulatedRobot):
+    """The states of N identical robots without mutual contact, integrated in one call.
+
+    A `SimulatedRobot` with `count`: all arrays have a row for each robot; torques, wrenches and
+    states can be given for each or once for all. Each moves by the same compiled functions and the
+    same laws of contacts, springs and stops as a single one, with one difference: a step is always
+    one step of the integrator. Impacts at stops take place at its end, the loads of stops are
+    constant in it, contacts are detected in the stages of the integrator, and the energy is not
+    checked. `DivergenceError` names the first robot whose state is not finite after a step.
+    Choose `dt` for the stiffest contact: dt sqrt(k / m) < 0.3 is accurate, more than 2.8 unstable
+    (`runge_kutta`).
+
+    Parameters
+    ----------
+    robot : Robot
+    count : int
+        N, at least 1.
+    q : (nq,) or (N, nq) array, optional
+        Initial configurations, at rest [rad, m]; by default `Robot.home`.
+    **options
+        As of `SimulatedRobot`, the same for all.
+
+    Raises
+    ------
+    ArgumentError, UnknownNameError, InertiaError
+        As of `SimulatedRobot`; no count.
+
+    Examples
+    --------
+    >>> robot = Robot.from_urdf('urdf/planar_2r.urdf', gravity=(0, -9.81, 0), backend='python')
+    >>> arms = SimulatedStack(robot, 3, q=[[0, 0], [0.1, 0], [0.2, 0]])
+    >>> for _ in range(100):
+    ...     arms.step(np.zeros(2), 0.001)
+    >>> arms.q.shape, bool((arms.q[:, 0] < [0, 0.1, 0.2]).all())
+    ((3, 2), True)
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        count: int,
+        q: ArrayLike | None = None,
+        integrator: str = 'runge_kutta',
+        **options: Any,
+    ) -> None:
+        super().__init__(robot, q, integrator, count=count, **options)
 
 
 def integrator_class(
@@ -315,30 +377,30 @@ def finite_wrenches(wrenches: Mapping[str, ArrayLike]) -> dict[str, Array]:
 
 
 def valid_state(robot: Robot, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]:
-    """Return a state (nq,), (nv,) within the joint limits; raises `ArgumentError` naming a joint.
+    """Return states (..., nq), (..., nv) within the joint limits; raises `ArgumentError`.
 
     Quaternions get unit length, and joints that are beyond a limit by rounding are put on it.
     """
-    q, v = vector('q', robot.nq, q).copy(), vector('v', robot.nv, v).copy()
+    q, v = np.array(q, dtype=float), np.array(v, dtype=float)
     if not (np.isfinite(q).all() and np.isfinite(v).all()):
         raise ArgumentError(f'a state must be finite, got q = {q}, v = {v}')
     lower = of_coordinates(robot, robot.limits.lower, -np.inf)
     upper = of_coordinates(robot, robot.limits.upper, np.inf)
     beyond = (q < lower - LIMIT_TOLERANCE) | (q > upper + LIMIT_TOLERANCE)
     if beyond.any():
-        k = int(beyond.argmax())
+        *_, k = place = np.unravel_index(beyond.argmax(), q.shape)
         raise ArgumentError(
-            f'joint {coordinate_names(robot)[k]!r} cannot be at {q[k]:g}: its limits are '
+            f'joint {coordinate_names(robot)[k]!r} cannot be at {q[place]:g}: its limits are '
             f'{lower[k]:g} and {upper[k]:g}'
         )
-    for body in robot.tree.bodies:
-        if body.dof == 6:
-            quaternion = q[body.q][3:]
-            length = float(np.linalg.norm(quaternion))
-            if abs(length - 1.0) > UNIT_LENGTH:
-                raise ArgumentError(
-                    f'the quaternion of {body.name!r} has the length {length:g}; give one of '
-                    'length 1'
-                )
-            quaternion /= length
+    for body in robot.tree.free_bodies:
+        quaternions = q[..., body.q][..., -4:]
+        lengths = np.linalg.norm(quaternions, axis=-1, keepdims=True)
+        wrong = np.abs(lengths - 1.0) > UNIT_LENGTH
+        if wrong.any():
+            raise ArgumentError(
+                f'the quaternion of {body.name!r} has the length {lengths[wrong][0]:g}; give '
+                'one of length 1'
+            )
+        quaternions /= lengths
     return np.clip(q, lower, upper), v

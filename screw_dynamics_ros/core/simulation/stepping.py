@@ -1,7 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Steps between stops: as long as motion and contacts allow, and ended by impacts."""
+"""Steps between stops: as long as motion and contacts allow, and ended by impacts.
+
+Steps of stacks of robots: always one of the integrator, with the stops of all at once.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import vector
+from ..arguments import float_array, vector
 from ..errors import ArgumentError, DivergenceError
 from ..integration import Integrator
 from ..integration.integrator import Torques
@@ -121,7 +124,6 @@ class Stepping:
         start = q, np.zeros(self._robot.nv), memory, np.zeros(self._robot.nv), 1e-9
         self.moved(*start)
         self._moved(*start)
-        self._robot.mass_matrix(q)
         self._robot.inverse_mass_matrix(q)
 
     def _whole(
@@ -164,21 +166,6 @@ class Stepping:
             and conditions.keeps_energy(before, after, tau, dt, MAX_ENERGY_GAIN)
         )
 
-    def _without_gain(self, before: State, after: State, tau: Array) -> Array:
-        """Return the velocity after, slower if more energy is left than was put in.
-
-        Stops act at the right time to first order only, where impacts follow each other too fast.
-        """
-        q, v, _ = after
-        if not self._conditions.adding:
-            return v  # velocities of a free robot carry momentum
-        gained = float(self._conditions.energy_gain(before, after, tau, 0.0)[0])
-        T = float(self._robot.kinetic_energy(q, v))
-        if not (gained > 0.0 and T > 0.0):
-            return v
-        slower: Array = v * math.sqrt(max(0.0, 1.0 - gained / T))
-        return slower
-
     def _divided(
         self, q: Array, v: Array, memory: Array, tau: Array, remainder: Remainder
     ) -> Moved:
@@ -188,26 +175,32 @@ class Stepping:
         acted, before = False, self._state(q, v, memory)
         while True:
             limits = stops.limits_from(q)
-            touched = np.flatnonzero(stops.distances(q, limits) <= LIMIT_TOLERANCE)
-            v, impulse = stops.impact(q, v, touched)
+            touched = stops.distances(q, limits) <= LIMIT_TOLERANCE
+            is_touched = touched.any()
+            if is_touched:
+                v, impulse = stops.impact(q, v, touched)
+                impulses += impulse
             if acted:
-                v = self._without_gain(before, self._state(q, v, memory), tau)
-            impulses += impulse
+                v = self._conditions.without_gain(before, self._state(q, v, memory), tau)
             velocities = stops.velocities(v)
-            resting = touched[velocities[touched] <= 0.0]
-            q[stops.q[resting]] = limits[resting]
+            resting = touched & (velocities <= 0.0)
+            if is_touched:
+                stops.hold(q, limits, resting)
             if not remaining > 0.0:
                 return q, v, memory, impulses
             distances = stops.distances(q, limits)
             before, total = self._state(q, v, memory), self._all_torques(tau, memory)
-            held, load = stops.bearing(q, v, total, resting)
+            held, load = stops.bearing(q, v, total, resting, remaining)
             swing = longest_swing(float(self._conditions.squared_frequency(before)))
             h = longest = min(max(min(longest, swing), shortest), remaining)
             while True:
                 if isinstance(total, StageTorques):
                     total.forget()
-                q_next, v_next = self._step(q, v, stops.holding(total, held), h)
-                q_next[stops.q[held]], v_next[stops.v[held]] = limits[held], 0.0
+                torques = stops.holding(total, held)
+                q_next, v_next = self._step(q, v, torques, h)
+                if torques is not total:
+                    stops.hold(q_next, limits, held)
+                    stops.halt(v_next, held)
                 after = self._state(q_next, v_next, memory)
                 too_fast = isinstance(total, StageTorques) and self._conditions.begins_too_fast(
                     before, after, total, h
@@ -220,9 +213,9 @@ class Stepping:
                         raise self._divergence(v, v_next, h)
                 later = stops.distances(q_next, limits)
                 passed = later < -LIMIT_TOLERANCE
-                loaded = resting[passed[resting]]
-                if loaded.size:  # since the substep began
-                    held = np.union1d(held, loaded)
+                loaded = resting & passed
+                if loaded.any():  # since the substep began
+                    held |= loaded
                     continue
                 if not passed.any() or not searches:
                     break
@@ -235,9 +228,9 @@ class Stepping:
                 )
             reached = (later < 0.0) | (later < LIMIT_TOLERANCE) & (stops.velocities(v_next) < 0.0)
             if reached.any():
-                q_next[stops.q[reached]] = limits[reached]
+                stops.hold(q_next, limits, reached)
                 after = self._state(q_next, v_next, memory)
-            acted = bool(reached.any() or held.size)
+            acted = bool(reached.any() or torques is not total)
             memory = remembered(after, memory)
             q, v, remaining = q_next, v_next, remaining - h
             impulses += load * h
@@ -257,3 +250,100 @@ class Stepping:
 def remembered(state: State, memory: Array) -> Array:
     """Return the memory for the next step from a state."""
     return memory if state[2] is None else state[2].memory
+
+
+class StackStepping:
+    """Moves N equal robots by single steps of an integrator; arrays have a row for each.
+
+    Parameters
+    ----------
+    robot : Robot
+    integrator : Integrator
+    environment : Environment
+        Planes and springs.
+    """
+
+    def __init__(self, robot: Robot, integrator: Integrator, environment: Environment) -> None:
+        self._robot, self.integrator, self._stops = robot, integrator, Stops(robot)
+        self._conditions = StepConditions(robot)
+        self._environment = None if environment.is_empty else environment
+
+    def moved(self, q: Array, v: Array, memory: Array, tau: ArrayLike, dt: float) -> Moved:
+        """Return the states a time dt [s] later.
+
+        Raises `ArgumentError` for torques of another shape, and `DivergenceError` if a state is
+        not finite.
+        """
+        tau = rows('tau', self._robot.nv, tau, len(q))
+        try:
+            q, v, impulses = self._moved(q, v, memory, tau, dt)
+        except (ArgumentError, np.linalg.LinAlgError) as error:
+            raise DivergenceError(
+                f'the motion is too fast for steps of {dt:.3g} s: {error}'
+            ) from None
+        if self._environment is not None:
+            memory = self._environment.effects(q, v, memory).memory
+        return q, v, memory, impulses
+
+    def prepare(self, q: Array, memory: Array) -> None:
+        """Compile the functions of `moved`."""
+        v = np.zeros((len(q), self._robot.nv))
+        self.moved(q, v, memory, v, 1e-9)
+
+    @np.errstate(over='ignore', invalid='ignore')  # divergence raises an error
+    def _moved(
+        self, q: Array, v: Array, memory: Array, tau: Array, dt: float
+    ) -> tuple[Array, Array, Array]:
+        """Return the states a time dt later and the impulses of the stops (N, nv)."""
+        stops, environment, start = self._stops, self._environment, (q, v)
+        limits = stops.limits_from(q)
+        touched = stops.distances(q, limits) <= LIMIT_TOLERANCE
+        held, loads = stops.bearing(q, v, self._all_torques(tau, memory), touched, dt)
+        q, v = self.integrator.step(q, v, self._all_torques(tau + loads, memory), dt)
+        self._check(q, v, dt)
+        stops.hold(q, limits, held)
+        stops.halt(v, held)
+        distances = stops.distances(q, limits)
+        touched = distances <= LIMIT_TOLERANCE
+        v, impulses = stops.impact(q, v, touched)
+        stops.hold(q, limits, (distances < 0.0) | touched & (stops.velocities(v) <= 0.0))
+        impulses += loads * dt
+        acted = impulses.any(axis=1)
+        if acted.any():
+            before, after = (
+                state(environment, *(x[acted] for x in (*each, memory))) for each in (start, (q, v))
+            )
+            v[acted] = self._conditions.without_gain(before, after, tau[acted])
+        return q, v, impulses
+
+    def _all_torques(self, tau: Array, memory: Array) -> Torques:
+        """Return torques (N, nv) with those of planes and springs, for the integrator."""
+        environment = self._environment
+        if environment is None:
+            return tau
+        return lambda t, q, v: tau + environment.torques(q, v, memory)
+
+    def _check(self, q: Array, v: Array, dt: float) -> None:
+        """Raise `DivergenceError` if states are not finite."""
+        lost = ~(np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1))
+        if lost.any():
+            raise DivergenceError(
+                f'{lost.sum()} of {len(q)} robots, the first one with number {lost.argmax()}, '
+                f'move too fast for steps of {dt:.3g} s; take shorter steps or smaller torques, or '
+                'softer contacts'
+            )
+
+
+def rows(name: str, size: int, value: ArrayLike, count: int | None) -> Array:
+    """Return a value for each robot, (N, size), or (size,) without count.
+
+    Raises `ArgumentError` for another shape.
+    """
+    if count is None:
+        return vector(name, size, value)
+    array = float_array(name, value)
+    if array.shape not in ((size,), (count, size)):
+        raise ArgumentError(
+            f'{name} must have shape ({size},) or ({count}, {size}), got {array.shape}'
+        )
+    return np.array(np.broadcast_to(array, (count, size)))

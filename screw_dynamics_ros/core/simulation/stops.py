@@ -14,9 +14,7 @@ The first is Moreau's law for impacts without restitution: v+ is, of all velocit
 admit, the nearest to v in the metric of the kinetic energy, which therefore never grows; the
 impulse p acts on the whole mechanism, so that joints coupled by M change their velocities together.
 The second says which of the stops bear a load while nothing moves into them; they do no work. Both
-have one solution, a non-negative least-squares problem in the factor L of M = L L^T::
-
-    minimize |L^-1 E p + L^T v|,  p >= 0;       the same with a instead of v gives lambda
+have one solution, found by principal pivoting on M^-1 (`complementary`).
 
 Sources: Bruyninckx 2010, section 4.13, where a joint limit resists in one direction only (B-103);
 J. J. Moreau, Unilateral contact and dry friction in finite freedom dynamics, 1988; R. Featherstone,
@@ -31,25 +29,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..integration.integrator import Torques
-from ..least_squares import non_negative_least_squares
 from ..robot.robot import Robot
 from ..types import Array
 
-Numbers = NDArray[np.intp]
+Marks = NDArray[np.bool_]
 
 #: A joint this close to its limit [rad, m] is put on it.
 LIMIT_TOLERANCE = 1e-6
+#: Exchanges of all wrong joints that do not make them fewer, before they are exchanged one by one.
+MAX_ATTEMPTS = 3
+#: Exchanges after which the problem is taken for one without a solution.
+MAX_EXCHANGES = 1000
+#: What velocities and accelerations into a stop may be by rounding, relatively.
+STOP_TOLERANCE = 1e-12
 
 
 class Stops:
     """The stops of a robot, two for each joint of one freedom with finite limits.
 
     Those of a mimic joint are the limits of the joint that it follows: its own range is no
-    coordinate. Free and planar joints and floating bases have none. A stop that a joint is beyond,
-    because it was put there, lets it return and not go further.
+    coordinate. Free, ball and planar joints and floating bases have none. A stop that a joint is
+    beyond, because it was put there, lets it return and not go further.
 
-    Everything here concerns one state; limits, distances and velocities are those of stacks, too.
-    Positions and velocities are those of the whole robot.
+    Arguments and results are arrays of one state or of stacks (...). Positions and velocities are
+    those of the whole robot.
 
     Parameters
     ----------
@@ -75,80 +78,156 @@ class Stops:
         self.v = np.array([v.start for _, v in places] * 2, dtype=int)
         self.sign = np.repeat([1.0, -1.0], len(limited))
         self.limit = np.concatenate([lower[limited], upper[limited]])
+        self._joints = self.v[: len(limited)]
 
     def limits_from(self, q: Array) -> Array:
-        """Return how far the joints may go from q, (2 k,): to their limits, or stay beyond."""
+        """Return how far the joints may go from q, (..., 2 k): to their limits, or stay beyond."""
         limits: Array = self.sign * np.minimum(self.sign * self.limit, self.sign * q[..., self.q])
         return limits
 
     def distances(self, q: Array, limits: Array) -> Array:
-        """Return the distances (2 k,) from the stops, negative beyond them [rad, m]."""
+        """Return the distances (..., 2 k) from the stops, negative beyond them [rad, m]."""
         distances: Array = self.sign * (q[..., self.q] - limits)
         return distances
 
     def velocities(self, v: Array) -> Array:
-        """Return the velocities (2 k,) away from the stops [rad/s, m/s]."""
+        """Return the velocities (..., 2 k) away from the stops [rad/s, m/s]."""
         velocities: Array = self.sign * v[..., self.v]
         return velocities
 
-    def impact(self, q: Array, v: Array, touched: Numbers) -> tuple[Array, Array]:
-        """Return the velocity (nv,) after the impact, and the impulses (nv,) of it [N m s, N s].
+    def impact(self, q: Array, v: Array, touched: Marks) -> tuple[Array, Array]:
+        """Return the velocities (..., nv) after the impacts, and their impulses (..., nv) [N m s].
 
-        `touched` are the numbers of the stops that the joints are at.
+        `touched` (..., 2 k) marks the stops that the joints are at.
         """
-        if not len(touched) or not (self.sign[touched] * v[self.v[touched]] < 0.0).any():
-            return v, np.zeros(len(v))
-        L, K = self._metric(q, touched)
-        p = non_negative_least_squares(K, -(L.T @ v))
-        impulse = self._forces(touched, p)
-        v = v + np.linalg.solve(L.T, K @ p)
-        inward = self.sign[touched] * v[self.v[touched]] < 0.0  # by rounding
-        v[self.v[touched[(p > 0.0) | inward]]] = 0.0
-        return v, impulse
+        impulses = np.zeros(v.shape)
+        rows = states_with(touched & (self.velocities(v) < 0.0))
+        if rows is None:
+            return v, impulses
+        impulses[rows], inverse = self._impulses(q[rows], v[rows], touched[rows])
+        after = v.copy()
+        after[rows] += (inverse @ impulses[rows][..., None])[..., 0]
+        stopped = (self.velocities(impulses) > 0.0) | (self.velocities(after) < 0.0)
+        self.halt(after, touched & stopped)
+        return after, impulses
 
-    def bearing(self, q: Array, v: Array, tau: Torques, touched: Numbers) -> tuple[Numbers, Array]:
-        """Return which of the touched stops bear a load under the torques tau, and the loads (nv,).
+    def bearing(
+        self, q: Array, v: Array, tau: Torques, touched: Marks, dt: float
+    ) -> tuple[Marks, Array]:
+        """Return which of the touched stops bear in a step, and their constant loads (..., nv).
 
-        No joint moves away from one of `touched`.
+        Loads such that v + dt a goes into none of the touched stops: what a joint does that is
+        thrown off its stop and comes back within the step is not resolved.
+
+        Source: D. E. Stewart and J. C. Trinkle, An implicit time-stepping scheme for rigid body
+        dynamics with inelastic collisions and Coulomb friction, 1996.
         """
-        if not len(touched):
-            return touched, np.zeros(len(v))
-        a = self._robot.forward_dynamics(q, v, tau(0.0, q, v) if callable(tau) else tau)
-        L, K = self._metric(q, touched)
-        forces = non_negative_least_squares(K, -(L.T @ a))
-        return touched[forces > 0.0], self._forces(touched, forces)
+        loads, rows = np.zeros(v.shape), states_with(touched)
+        if rows is None:
+            return touched, loads
+        now = np.asarray(tau(0.0, q, v) if callable(tau) else tau)
+        after = v[rows] + dt * self._robot.forward_dynamics(q[rows], v[rows], now[rows])
+        loads[rows] = self._impulses(q[rows], after, touched[rows])[0] / dt
+        return touched & (self.velocities(loads) > 0.0), loads
 
-    def holding(self, tau: Torques, held: Numbers) -> Torques:
-        """Return the torques tau with those of stops that bear, for integrators.
+    def hold(self, q: Array, limits: Array, marks: Marks) -> None:
+        """Put the marked joints on their limits, in q."""
+        *rows, k = np.nonzero(marks)
+        q[(*rows, self.q[k])] = limits[marks]
 
-        `held` are the numbers of the stops; their joints do not accelerate.
+    def halt(self, v: Array, marks: Marks) -> None:
+        """Make the velocities of the marked joints zero, in v."""
+        *rows, k = np.nonzero(marks)
+        v[(*rows, self.v[k])] = 0.0
+
+    def holding(self, tau: Torques, held: Marks) -> Torques:
+        """Return the torques tau with those of stops that bear, for integrators of one state.
+
+        The joints of the held stops do not accelerate.
         """
-        if not len(held):
+        if not held.any():
             return tau
-        places = np.unique(self.v[held])
+        places = self._joints[np.logical_or(*self._halves(held))]
+        block = places[:, None], places
 
         def torques(t: float, q: Array, v: Array) -> Array:
             robot = self._robot
             total = np.array(tau(t, q, v) if callable(tau) else tau, dtype=float)
-            inverse = robot.inverse_mass_matrix(q)[places][:, places]
+            inverse = robot.inverse_mass_matrix(q)[block]
             total[places] -= np.linalg.solve(inverse, robot.forward_dynamics(q, v, total)[places])
             return total
 
         return torques
 
-    def _metric(self, q: Array, touched: Numbers) -> tuple[Array, Any]:
-        """Return L (nv, nv) and L^-1 E (nv, k)."""
-        # NumPy solves small systems in one thread; scipy wakes those of BLAS for a triangular one.
-        L: Any = np.linalg.cholesky(self._robot.mass_matrix(q))
-        E = np.zeros((len(L), len(touched)))
-        E[self.v[touched], np.arange(len(touched))] = self.sign[touched]
-        return L, np.linalg.solve(L, E)
+    def _halves(self, marks: Marks) -> tuple[Marks, Marks]:
+        """Return the marks of lower and of upper stops."""
+        count = len(self._joints)
+        return marks[..., :count], marks[..., count:]
 
-    def _forces(self, touched: Numbers, amounts: Array) -> Array:
-        """Return the generalized forces (nv,) of stops."""
-        forces = np.zeros(self._robot.nv)
-        np.add.at(forces, self.v[touched], self.sign[touched] * amounts)
-        return forces
+    def _impulses(self, q: Array, x: Array, touched: Marks) -> tuple[Array, Array]:
+        """Return impulses (..., nv) after which x (..., nv) goes into no stop, and M^-1."""
+        lower, upper = self._halves(touched)
+        inverse, impulses = self._robot.inverse_mass_matrix(q), np.zeros(x.shape)
+        A = inverse[..., self._joints[:, None], self._joints]
+        impulses[..., self._joints] = complementary(A, x[..., self._joints], lower, upper)
+        return impulses, inverse
+
+
+def states_with(marks: Marks) -> Any:
+    """Return the index of the states with a mark in marks (..., k), None if there are none."""
+    rows = marks.any(axis=-1)
+    if not rows.any():
+        return None
+    return rows if rows.ndim else ...
+
+
+def complementary(A: Array, b: Array, lower: Marks, upper: Marks) -> Array:
+    """Return p (N, m) with y = b + A p, for each joint at a lower limit 0 <= p, y and p y = 0.
+
+    At an upper limit the signs are reversed, at both y = 0, at none p = 0. By exchanging the joints
+    that are held while any has a wrong sign: all of them at once, and one by one where that does
+    not make them fewer, which ends for every symmetric positive definite A.
+
+    Source: J. J. Júdice and F. M. Pires, A block principal pivoting algorithm for large-scale
+    strictly monotone linear complementarity problems, 1994.
+
+    Parameters
+    ----------
+    A : (..., m, m) array
+        Symmetric and positive definite.
+    b : (..., m) array
+    lower, upper : (..., m) arrays of bool
+
+    Raises
+    ------
+    LinAlgError
+        If it does not end, as with numbers that are not finite.
+
+    Examples
+    --------
+    Two coupled joints fall onto their lower limits; the impulse of the first lifts the second:
+
+    >>> A, b, at = np.array([[1.0, -0.5], [-0.5, 1.0]]), np.array([1.0, -2.0]), np.ones(2)
+    >>> complementary(A, b, at > 0, at < 0)
+    array([0., 2.])
+    """
+    free, sign, identity = lower ^ upper, np.where(lower, 1.0, -1.0), np.eye(b.shape[-1])
+    tolerance = STOP_TOLERANCE * np.abs(b).max(axis=-1, initial=0.0, keepdims=True)
+    held = (lower & upper) | free & (sign * b < 0.0)
+    fewest, attempts = np.array(len(identity) + 1), np.array(MAX_ATTEMPTS)
+    for _ in range(MAX_EXCHANGES):
+        system = np.where(held[..., :, None] & held[..., None, :], A, identity)
+        p: Array = np.linalg.solve(system, np.where(held, -b, 0.0)[..., None])[..., 0]
+        y = b + (A @ p[..., None])[..., 0]
+        wrong = free & (sign * np.where(held, p, y + sign * tolerance) < 0.0)
+        if not wrong.any():
+            return p
+        count = wrong.sum(axis=-1)
+        attempts = np.where(count < fewest, MAX_ATTEMPTS, attempts - 1)
+        fewest = np.minimum(fewest, count)
+        last = np.cumsum(wrong, axis=-1) == count[..., None]
+        held ^= wrong & (last | (attempts >= 0)[..., None])
+    raise np.linalg.LinAlgError('no forces of stops were found')
 
 
 def first_passage(distances: Array, velocities: Array, later: Array, dt: float) -> float:

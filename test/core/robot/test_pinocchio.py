@@ -36,6 +36,7 @@ Exceptions:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -45,6 +46,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.ball_robots import HUMANOID
 from support.models import (
     random_configuration,
     random_description,
@@ -523,6 +525,15 @@ def test_random_trees_of_all_joint_types(seed, floating):
     case = Case(to_urdf(robot.description), robot, seed=seed)
     case.compare_everyday_functions()
     case.compare_further_functions(derivatives=False)
+
+
+def test_balls_of_an_mjcf():
+    """Pinocchio reads it, too; anchors at the origins of bodies, since others add links here."""
+    text = re.sub('type="ball" pos="[^"]*"', 'type="ball"', HUMANOID)
+    robot = Robot.from_mjcf(text, backend='reference')
+    case = Case(text, robot)
+    case.compare_everyday_functions()
+    case.compare_further_functions()
 
 
 @FLOATING

@@ -10,6 +10,7 @@ from scipy.optimize import nnls
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.errors import ArgumentError, DivergenceError, UnknownNameError
 from screw_dynamics_ros.core.integration import RungeKutta
+from screw_dynamics_ros.core.least_squares import non_negative_least_squares
 from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.simulation import (
     ContactPoint,
@@ -18,8 +19,7 @@ from screw_dynamics_ros.core.simulation import (
     SimulatedStack,
     Spring,
 )
-from screw_dynamics_ros.core.simulation.simulated_stack import StackStops, complementary
-from screw_dynamics_ros.core.simulation.stops import Stops
+from screw_dynamics_ros.core.simulation.stops import Stops, complementary
 from support.free_boxes import LINK, UPRIGHT, free_box
 from support.models import random_description
 from support.robots import urdf_path
@@ -101,24 +101,34 @@ def test_a_stack_on_floating_bases_with_mimic_joints():
     np.testing.assert_allclose(stack.v, np.tile(single.v, (3, 1)), atol=1e-10)
 
 
-def test_impacts_of_a_stack_are_those_of_single_robots(panda):
-    """B-103: the same complementarity problem, several stops at a time."""
+def nearest_admissible(M, v, E):
+    """Return the velocity with E^T v >= 0 nearest to v in the metric M, and the impulse to it."""
+    if not E.size:
+        return v, np.zeros(len(v))
+    L = np.linalg.cholesky(M)
+    K = np.linalg.solve(L, E)
+    p = non_negative_least_squares(K, -L.T @ v)
+    return v + np.linalg.solve(L.T, K @ p), E @ p
+
+
+def test_impacts_of_stacks_and_of_single_robots(panda):
+    """B-103: Moreau's law for several stops at a time."""
     rng, stops = np.random.default_rng(2), Stops(panda)
     count = 200
     q, v = panda.random_configuration(rng, count), rng.normal(size=(count, 8))
     upper = rng.random((count, 8)) < 0.5
     at = rng.random((count, 8)) < 0.6
     q[at] = np.where(upper, panda.limits.upper, panda.limits.lower)[at]
-    after, put = v.copy(), q.copy()
-    impulses = StackStops(panda).impacts(put, after, stops.limits_from(q))
-    np.testing.assert_array_equal(put, q)
+    touched = stops.distances(q, stops.limits_from(q)) <= 0.0
+    after, impulses = stops.impact(q, v, touched)
     assert (after[impulses != 0.0] == 0.0).all()  # not only by rounding
     several = 0
     for k in range(count):
-        touched = np.flatnonzero(stops.distances(q[k], stops.limits_from(q[k])) <= 0.0)
-        expected = stops.impact(q[k], v[k], touched)
-        np.testing.assert_allclose(after[k], expected[0], atol=1e-10)
-        np.testing.assert_allclose(impulses[k], expected[1], atol=1e-10)
+        E = (np.eye(8)[stops.v[touched[k]]] * stops.sign[touched[k], None]).T
+        expected = nearest_admissible(panda.mass_matrix(q[k]), v[k], E)
+        for found in ((after[k], impulses[k]), stops.impact(q[k], v[k], touched[k])):
+            np.testing.assert_allclose(found[0], expected[0], atol=1e-10)
+            np.testing.assert_allclose(found[1], expected[1], atol=1e-10)
         several += (impulses[k] != 0.0).sum() > 1
     assert several > 50
 

@@ -218,7 +218,7 @@ def test_rounding_leaves_no_velocity_into_a_stop():
         q = rng.uniform(-2.0, 2.0, 2)
         robot = arm([(x, x + 1.0) for x in q], backend='reference')
         v = -np.linalg.solve(robot.mass_matrix(q), [rng.uniform(0.5, 2.0), 0.0])
-        after, _ = Stops(robot).impact(q, v, np.array([0, 1]))
+        after, _ = Stops(robot).impact(q, v, np.array([True, True, False, False]))
         assert (after >= 0.0).all()
         np.testing.assert_allclose(after, 0.0, atol=1e-14)
 

@@ -41,7 +41,7 @@ MIN_BRANCH_DETERMINANT = 1e-11
 MAX_START_RESIDUAL = 1e-2
 GEOMETRY_TOLERANCE = 1e-8  # [rad, m], how well an arm must fit a closed form
 SAMPLES = 32  # random configurations that a closed form is compared with the arm at
-#: Returns q (n,), checks (4,) as `polished` does, how regular q is, and how far it started.
+#: Returns q (n,), checks (4,) as `polished` does, the regularity of q, its residual at the start.
 Refinement = Callable[[SerialChain, Sequence[int], Array, Array], tuple[Array, Array, Any, Any]]
 
 
@@ -63,13 +63,13 @@ def branch(
 ) -> tuple[Array, ...]:
     """Return one branch (n,), what it is refined to, (n,), the checks of that, (4,), and a verdict.
 
-    This is what is compiled. `inputs` are what `arm.branch` takes besides the pose, the bounds (4,)
+    The compiled function. `inputs` are those of `arm.branch` besides the pose, the bounds (4,)
     of `verdict` and the elements (16,) of the pose.
     """
     *further, bounds, target = inputs
     arguments = target.reshape(4, 4), sides, *(x for each in further for x in each)
     q, determinacy = arm.branch(*arguments), arm.determinacy(*arguments)
-    if len(moving) < len(chain):  # the others are held where `further` says
+    if len(moving) < len(chain):  # the others are locked at `further`
         free, q = q, zeros(len(chain), q, *further)
         q[list(moving)] = free
         q[[k for k in range(len(chain)) if k not in moving]] = further[0]
@@ -81,7 +81,7 @@ def verdict(checks: Array, regularity: Any, away: Any, determinacy: Any, bounds:
     """Return the verdict on a branch, a number of this module; NaN is in doubt. May be recorded.
 
     `bounds` are the largest residual of a solution, the regularity above which it is regular, and
-    how far a branch starts from the pose at least if it does not lead there, provided that its
+    the least residual at the start of a branch that does not lead to the pose, provided that its
     `determinacy` is larger than the last one.
     """
     reached = both(checks[0] <= bounds[0], regularity > bounds[1])
@@ -142,7 +142,7 @@ class ClosedForm:
     def bounds(self) -> Array:
         """Bounds of `verdict` for `exact`: the further the arm deviates, the larger the doubt.
 
-        A deviation changes an angle by itself over the determinacy, and by no more than its root.
+        A deviation d changes an angle by d / determinacy, and by no more than sqrt(d).
         """
         length, deviation = self.chain.length, self.deviation()
         return np.array(
@@ -199,7 +199,7 @@ class ClosedForm:
         return direct
 
     def deviation(self) -> float:
-        """Return how far the closed form is from the arm as it is described.
+        """Return the deviation of the closed form from the arm of the description.
 
         The largest distance of a pose, of the best branch, for random ones; 0 for redundant arms.
         """

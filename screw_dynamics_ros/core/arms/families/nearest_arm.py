@@ -25,7 +25,7 @@ SAMPLES = 24  # random configurations
 #: Gauss-Newton iterations, their difference quotients [rad, m], and the singular value, relative to
 #: the largest, from which parameters are dependent.
 ITERATIONS, DIFFERENCE_STEP, DEPENDENCE_TOLERANCE = 3, 1e-6, 1e-5
-FITTED_DIGITS = 9  # of what is fitted [rad, m]: rounding of other processors stays below
+FITTED_DIGITS = 9  # of fitted values [rad, m]: rounding of other processors stays below
 
 
 def nearest_arm(arm: Family, chain: SerialChain) -> Family:

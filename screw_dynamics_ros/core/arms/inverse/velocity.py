@@ -31,10 +31,10 @@ from screw_dynamics_ros.core.types import Array
 
 from .weighted_inverse import AdaptiveDamping, WeightedInverse, finite
 
-#: A task counts as reached if what is left of it is smaller than this part of it.
+#: A task is reached if its residual is smaller than this part of it.
 TASK_TOLERANCE = 1e-6
 
-#: Rounding: what is left may also be this part of the terms that cancel each other in J v.
+#: Rounding: the residual may also be this part of the terms that cancel in J v.
 ROUNDING_TOLERANCE = 1e-9
 
 

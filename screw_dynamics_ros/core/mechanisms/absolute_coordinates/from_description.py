@@ -33,7 +33,7 @@ from .exactness import choose_groups
 from .groups import check_group
 from .lower_pairs import lower_pair
 from .system import AbsoluteSystem
-from .system_values import NO_STABILIZATION, Stabilization
+from .system_equations import NO_STABILIZATION, Stabilization
 
 
 def absolute_system(
@@ -125,7 +125,7 @@ def check_positions(description: RobotDescription, positions: Mapping[str, float
         leader = leaders[name][0]
         if leader != name:
             raise ArgumentError(
-                f'joint {name!r} follows {leader!r} and has no position of its own: place that one'
+                f'joint {name!r} follows {leader!r} and has no independent position: place that one'
             )
         if name not in placeable:
             raise ArgumentError(

@@ -27,7 +27,7 @@ from .mechanism import COINCIDENCE_TOLERANCE, Mechanism
 
 @dataclass(frozen=True)
 class Architecture:
-    """What is special about the pivots of six rods.
+    """Special architecture of the pivots of six rods.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Architecture:
 
 
 def architecture(mechanism: Mechanism) -> Architecture:
-    """Return what is special about the pivots of a platform on six legs that lengthen.
+    """Return the special architecture of a platform on six legs that lengthen.
 
     Raises
     ------

@@ -3,7 +3,7 @@
 
 """A parallel robot described by a small file: its content, checked, as a `Mechanism`.
 
-Files are those of doc/theory/parallel_robots.md; what is passed here is what a YAML parser returns.
+Files are those of doc/theory/parallel_robots.md; functions take the result of a YAML parser.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def mechanism_of(content: Any, where: str = 'parallel robot') -> Mechanism:
     Raises
     ------
     DescriptionError
-        Naming the entry: missing, unknown or wrong keys, units that are not known, a leg that
+        Naming the entry: missing, unknown or wrong keys, unknown units, a leg that
         cannot reach its pivot at home or passes its limits there, a home that is singular.
     """
     check_keys(where, content, {'name', 'legs', 'home'}, {'platform', 'units'})

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Singular poses of a parallel robot: what the platform gains when its motors stand still.
+r"""Singular poses of a parallel robot: freedoms of the platform with its motors at rest.
 
 Where the wrenches G of the rods are dependent, some twists t have G^T t = 0: the platform moves
 (to first order) though all rods keep their lengths, and wrenches reciprocal to none of them cannot
@@ -35,7 +35,7 @@ from . import recursions
 from .mechanism import Mechanism
 from .tetrahedra import rods_of_321
 
-#: Relative size of det G below which sampled poses count as singular: far above rounding errors.
+#: Relative size of det G below which sampled poses are singular: far above rounding errors.
 NEVER_REGULAR = 1e-10
 
 
@@ -117,10 +117,10 @@ def platform_singularity(
 
 
 def messages(rank: int, singular_legs: tuple[str, ...]) -> str:
-    """Return what a report says in words."""
+    """Return the text of a report."""
     parts = []
     if rank < 6:
-        parts.append(f'the platform has gained {6 - rank} freedom(s): it can move by itself')
+        parts.append(f'the platform has gained {6 - rank} freedom(s): the motors do not hold it')
     if singular_legs:
         parts.append(f'motors of {", ".join(singular_legs)} do not move their rods')
     return '; '.join(parts) or 'regular'

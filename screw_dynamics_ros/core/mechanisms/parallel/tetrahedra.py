@@ -210,7 +210,7 @@ def pose_of_pairs(
 ) -> tuple[Array, float]:
     """Return the pose of a platform on three pairs of rods, from lengths and one direction (C-120).
 
-    The direction of one rod tells where its pivot is; the two others are apexes above two base
+    The direction of one rod determines its pivot; the two others are apexes above two base
     pivots and that one, on either side. Of these four poses the one is returned in which all
     lengths agree best, and the largest disagreement.
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.arms.families.nearest_branch import NearestBranch
+from screw_dynamics_ros.core.arms.families.branches import NearestBranch
 from screw_dynamics_ros.core.arms.inverse import position
 from screw_dynamics_ros.core.description import Joint, Limits, Link
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf

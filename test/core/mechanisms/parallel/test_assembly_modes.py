@@ -260,7 +260,7 @@ def test_singular_poses_are_told():
     modes = robot.all_forward_positions(robot.inverse_position(T), T)
     assert modes.singular >= 2
     assert not modes.complete
-    assert 'singular poses, which are left out' in modes.message
+    assert 'singular poses, which are excluded' in modes.message
 
 
 def test_a_path_that_arrives_at_a_singular_pose_is_not_regular():
