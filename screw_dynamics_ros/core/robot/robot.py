@@ -18,7 +18,6 @@ from ..arms.families.all_solutions import AllInverseKinematics, AllSolutions, sw
 from ..arms.families.branches import NearestBranch, make_solver
 from ..arms.families.chain import SerialChain
 from ..arms.inverse import closed_loop
-from ..arms.inverse.acceleration import InverseAccelerationResult, inverse_acceleration
 from ..arms.inverse.bounded_velocity import (
     JointLimitedResult,
     joint_limited_acceleration,
@@ -41,7 +40,12 @@ from ..arms.inverse.singularities import SingularityReport, singularity_report
 from ..arms.inverse.singularity_policies import PolicyStatus, SingularityPolicy, guarded_velocity
 from ..arms.inverse.task_priority import Task, TaskPriorityResult, level, task_priority
 from ..arms.inverse.task_priority import checked as checked_tasks
-from ..arms.inverse.velocity import InverseVelocityResult, inverse_velocity
+from ..arms.inverse.velocity import (
+    InverseAccelerationResult,
+    InverseVelocityResult,
+    inverse_acceleration,
+    inverse_velocity,
+)
 from ..arms.inverse.velocity_bounds import JointBounds
 from ..compile.kernels import Kernel, compiled_into, make_kernel
 from ..compile.text.c_source import CSource

@@ -4,8 +4,7 @@
 """Simulated robots: motion under torques and contacts, and joint servos."""
 
 from .contacts import ContactPoint, Plane, Spring
-from .joint_servo import JointServo
-from .posture import Posture
+from .joint_servo import JointServo, Posture
 from .simulated_robot import INTEGRATORS, SavedState, SimulatedRobot, SimulatedStack
 
 __all__ = [
