@@ -31,7 +31,7 @@ VISER = $(shell sed -n 's/^\(viser[^ ]*\).*/\1/p' requirements/develop.txt)
 .PHONY: help demo test clocks mutants coverage bench tables docs lint setup clean
 
 help:
-	@echo 'make demo    simulated arm, model state and wrench estimate, live in the terminal'
+	@echo 'make demo    simulated arm, model state and wrench estimate, compared with the truth'
 	@echo 'make test    the test suite; make docs tests the tutorials and the site'
 	@echo 'make clocks  the tests that read clocks, with clocks that start at other times'
 	@echo 'make mutants which changes of the package its tests find (CONTRIBUTING.md)'

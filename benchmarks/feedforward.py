@@ -33,12 +33,12 @@ from rclpy.parameter_client import AsyncParameterClient
 from std_srvs.srv import SetBool
 from trajectory_controller import TrajectoryController
 
-from screw_dynamics_ros.cli.demo.node_processes import Children, free_domain
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
 from screw_dynamics_ros.core.motion.trajectory.joint_path import completed_path, refined
 from screw_dynamics_ros.ros.messages.trajectories import trajectory_points
+from screw_dynamics_ros.ros.process.children import Children, free_domain
 
 Array = np.ndarray
 

@@ -55,7 +55,7 @@ def figures(quick: bool) -> Iterator[Figure]:
         import rclpy  # noqa: F401
 
         from screw_dynamics_msgs.srv import InverseKinematics  # noqa: F401
-        from screw_dynamics_ros.cli.demo.node_processes import Children, free_domain
+        from screw_dynamics_ros.ros.process.children import Children, free_domain
     except ImportError as error:
         print(f'joint states beside requests are not measured: {error}', file=sys.stderr)
         return
@@ -121,7 +121,7 @@ class Beside:
     def __enter__(self) -> None:
         self._process = None
         if self._arguments:
-            from screw_dynamics_ros.cli.demo.node_processes import end_with_parent
+            from screw_dynamics_ros.ros.process.children import end_with_parent
 
             self._process = subprocess.Popen(
                 [sys.executable, __file__, *self._arguments],

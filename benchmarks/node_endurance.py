@@ -84,7 +84,7 @@ def figures(quick: bool) -> Iterator[Figure]:
     try:
         import rclpy  # noqa: F401
 
-        from screw_dynamics_ros.cli.demo.node_processes import Children, free_domain
+        from screw_dynamics_ros.ros.process.children import Children, free_domain
     except ImportError as error:
         print(f'node endurance is not measured: {error}', file=sys.stderr)
         return
@@ -185,7 +185,7 @@ def figures(quick: bool) -> Iterator[Figure]:
 
 def on_each_processor(program: str, *arguments: str) -> list[subprocess.Popen[str]]:
     """Start a Python program for each processor, which it gets as its first argument."""
-    from screw_dynamics_ros.cli.demo.node_processes import end_with_parent
+    from screw_dynamics_ros.ros.process.children import end_with_parent
 
     return [
         subprocess.Popen(

@@ -211,7 +211,7 @@ def measured(
     from sensor_msgs.msg import JointState
 
     from screw_dynamics_msgs.msg import ModelState
-    from screw_dynamics_ros.cli.demo.node_processes import Children, free_domain
+    from screw_dynamics_ros.ros.process.children import Children, free_domain
 
     os.environ['ROS_DOMAIN_ID'] = str(free_domain())
     rclpy.init()

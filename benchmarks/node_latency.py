@@ -54,7 +54,7 @@ def figures(quick: bool) -> Iterator[Figure]:
     try:
         import rclpy  # noqa: F401
 
-        from screw_dynamics_ros.cli.demo.node_processes import Children, free_domain
+        from screw_dynamics_ros.ros.process.children import Children, free_domain
         from screw_dynamics_ros.ros.process.executor import use_profiles
     except ImportError as error:
         print(f'node latency is not measured: {error}', file=sys.stderr)

@@ -29,7 +29,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
-from screw_dynamics_ros.cli.demo.node_processes import Children, free_domain
+from screw_dynamics_ros.ros.process.children import Children, free_domain
 
 ROOT = Path(__file__).resolve().parents[1]
 QUEUE = 1000  # joint states that an observer may be behind before it loses one

@@ -44,7 +44,7 @@ def wakes(profile: bool, count: int) -> int | None:
     from rclpy.qos import QoSProfile
     from sensor_msgs.msg import JointState
 
-    from screw_dynamics_ros.cli.demo.node_processes import free_domain
+    from screw_dynamics_ros.ros.process.children import free_domain
     from support.robots import urdf_path
     from support.ros_harness import Client, NodeProcess
 

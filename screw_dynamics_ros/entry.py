@@ -77,7 +77,7 @@ def run_command(name: str) -> int:
 
 
 def is_of_ros(module: str | None) -> bool:
-    """Tell whether a module that was not found is of ROS 2, and not of pip."""
+    """Return whether a missing module belongs to ROS 2 rather than to a pip package."""
     top = (module or '').partition('.')[0]
     return top in ROS_MODULES or top.endswith(('_msgs', '_interfaces'))
 

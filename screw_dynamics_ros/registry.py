@@ -207,7 +207,7 @@ COMMANDS = {
         'screw_dynamics_ros.cli.compile',
     ),
     'bench': CommandRow(
-        'measure how long the functions of a robot take on this machine',
+        'measure the speed of the functions of a robot on this machine',
         'screw_dynamics_ros.cli.bench',
     ),
     'rviz': CommandRow(

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the files are that the package brings beside its modules: config, launch, rviz, urdf."""
+"""Paths of the files installed beside the modules: config, launch, rviz, urdf."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def print_options() -> Iterator[None]:
 @pytest.fixture(scope='session')
 def ros_domain() -> int:
     """Return a ROS domain for this run, on this machine only."""
-    from screw_dynamics_ros.cli.demo.node_processes import free_domain
+    from screw_dynamics_ros.ros.process.children import free_domain
 
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     if os.environ.get('ROS_DISTRO') == 'humble':

@@ -37,7 +37,7 @@ PERFORMANCE = 'doc/reference/performance'
 
 #: Pages of measurements beside other libraries, and the tables of each.
 MEASURED = {
-    'index': ('overview', 'machine'),
+    'index': ('expectations', 'overview', 'machine'),
     'calls': ('single_calls', 'c_code'),
     'stacks': ('stacks',),
     'simulation': ('simulation', 'absolute_coordinates'),

@@ -14,7 +14,6 @@ import time
 import timeit
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,14 +23,14 @@ from ..core.compile.kernels import BACKENDS
 from ..core.description.formats import read_robot_description
 from ..entry import DONE
 from .command_line import (
-    ROBOT_FILE,
-    add_arguments_of,
+    add_robot,
     command_parser,
     execute,
+    option,
     progress_bar,
-    read_description,
+    robot_text,
 )
-from .doctor.section import Section
+from .report import Section, text
 
 SAMPLES = 4096
 MIN_RUN_DURATION_S = 0.01  # shortest duration of a run
@@ -61,39 +60,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Print the table."""
-    text = read_description(options.description, options.description_arguments)
+    urdf = robot_text(options)
     robot = Robot(
-        read_robot_description(text),
+        read_robot_description(urdf),
         floating_base=options.floating_base,
         backend=options.backend,
     )
-    section, functions = Section(str(robot)), options.functions or list(FUNCTIONS)
+    functions = options.functions or list(FUNCTIONS)
     measured = []
     with progress_bar('bench') as progress:
         for row in rows(robot, functions):
             measured.append(row)
             progress(len(measured) / len(functions), row[0])
-    section.table(('function', 'first call [ms]', 'call [us]', f'of {SAMPLES} [us]'), measured)
-    print('\n'.join(section.text()))
+    head = ('function', 'first call [ms]', 'call [us]', f'of {SAMPLES} [us]')
+    print(text([Section(str(robot)).table(head, measured)]))
     return DONE
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = command_parser('bench', __doc__)
-    parser.add_argument('description', type=Path, metavar='FILE', help=ROBOT_FILE)
-    add_arguments_of(parser, 'description', 'FILE')
-    parser.add_argument(
-        'functions',
-        nargs='*',
+    add_robot(parser)
+    option(
+        parser,
+        'functions FUNCTION',
+        f'some of {", ".join(FUNCTIONS)} (default: all)',
         default=[],
-        metavar='FUNCTION',
-        help=f'some of {", ".join(FUNCTIONS)} (default: all)',
+        nargs='*',
     )
-    parser.add_argument('--backend', default='auto', choices=('auto', *BACKENDS))
-    parser.add_argument(
-        '--floating-base', action='store_true', help='floating base: the root link moves freely'
-    )
+    option(parser, '--backend', default='auto', choices=('auto', *BACKENDS))
+    option(parser, '--floating-base', 'floating base: the root link moves freely')
     options = parser.parse_args(arguments)
     for name in options.functions:
         if name not in FUNCTIONS:

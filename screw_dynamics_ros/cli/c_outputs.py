@@ -8,6 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -31,6 +32,16 @@ from ..nodes.model.running_model import of_joints
 from ..nodes.model.scalar_joints import scalar_joints
 from ..nodes.model.torque_terms import torque_terms
 from ..nodes.outputs.external_wrenches.external_torque import effort_terms, efforts_of
+from .c_steps import BUILDERS, CSteps
+
+#: Why outputs are not exported.
+NOT_EXPORTED = {
+    **dict.fromkeys(('position', 'velocity', 'effort'), 'it is an input'),
+    'residual': 'it is the input offset',
+    'residual_confidence': 'it is of a map of residuals, which a running node records',
+    'constraint_wrench': 'the rank of its equations varies, a node solves them by LAPACK',
+    'commands': 'their ramps and limits follow clock and messages of the node; take feedforward',
+}
 
 #: Inputs besides those of the functions of `Robot`, for n joints with one coordinate.
 MEANINGS = {
@@ -46,6 +57,8 @@ MEANINGS = {
     'wrench_weights': 'the same for wrenches',
     'dead_bands': 'of torques, forces and moments; 0 for none',
     'contact': 'damping, characteristic_length and singularity_threshold [m]',
+    'base_observer': 'memory of the momentum of the base: next_base_observer of the last call',
+    'base_step': 'as observer_step, for the six velocities of the base',
     'shares': f'1 for each of {", ".join(TERMS)} that the robot does not compensate itself, else 0',
     'reference': '1 for each joint with a reference, else 0; its positions, velocities and '
     'accelerations',
@@ -80,6 +93,7 @@ class COutputs:
         self._n = n = len(scalar_joints(robot))
         self.results: dict[str, Source] = {}
         self.memory: dict[str, Source] = {}
+        self._steps: dict[tuple[str, str], None] = {}
         self._sizes = {
             'effort_shares': len(TERMS),
             'measured': n,
@@ -94,6 +108,8 @@ class COutputs:
             'contact': 3,
             'shares': len(TERMS),
             'reference': 4 * n,
+            'base_observer': 18,
+            'base_step': 9,
         }
 
     def add(self, text: str) -> None:
@@ -111,7 +127,13 @@ class COutputs:
             self._robot.tree.frame(link)
         if row.of_base and not self._robot.floating_base:
             raise ArgumentError(f'{name} requires a floating base: use --floating-base')
-        if name == 'external_torque':
+        if name in NOT_EXPORTED:
+            raise ArgumentError(f'{text} is not exported: {NOT_EXPORTED[name]}')
+        if name in BUILDERS:
+            if name == 'wrench_covariance':
+                self.results[f'wrench_{identifier(link)}_pivots'] = self._contact(link)[1]
+            self._steps[name, link] = None
+        elif name == 'external_torque':
             torque = (self._filtered_torque(), 'dead_bands')
             self.results[name] = Formula('torque outside band', torque, torques_outside_band)
         elif name == 'wrench':
@@ -122,13 +144,17 @@ class COutputs:
             result = f'{name}_torques' if name in TERMS else identifier(text)
             self.results[result] = of_motors(row, self._robot, *filter(None, [link]))
 
-    def _filtered_torque(self) -> Formula:
-        """Return the external torques (n,) by the observer after their low-pass filter."""
+    @cached_property
+    def _observed(self) -> quantities.Observation:
         robot, efforts = self._robot, efforts_of(self._robot)
         static = quantities.static_torque(efforts, effort_terms(robot))
         friction = quantities.friction_of(robot, efforts)
         given = quantities.quantities(efforts, of_joints(robot, 'v'), static, str, friction)
-        observed = quantities.observation(self._observer, self._n, given)
+        return quantities.observation(self._observer, self._n, given)
+
+    def _filtered_torque(self) -> Formula:
+        """Return the external torques (n,) by the observer after their low-pass filter."""
+        observed = self._observed
         if observed.state is not None:
             self.memory['next_observer'] = observed.state
         return self._filtered('torque_filter', observed.torque, self._n, 'torque_weights')
@@ -140,21 +166,30 @@ class COutputs:
         self.memory[f'next_{memory}'] = state
         return elements(state, range(size, 2 * size))
 
-    def _add_wrench(self, link: str) -> None:
-        """Add the wrench at a link, and its pivots, which are positive if it is observable."""
+    def _contact(self, link: str) -> tuple[Formula, Formula]:
+        """Return the wrench at a link, and its pivots, which are positive if it is observable."""
         count = actuated(self._robot).freedoms_of(link)
         if count < 6:
             raise ArgumentError(
                 f'wrench/{link}: {count} joints move it, but the six components of a wrench '
-                'require six'
+                'require six: reduced_wrench is their observable part'
             )
         jacobian = of_joints(self._robot, ('jacobian', link, 'body'))
-        wrench, pivots = contact(jacobian, self._filtered_torque())
+        return contact(jacobian, self._filtered_torque())
+
+    def _add_wrench(self, link: str) -> None:
+        """Add the wrench at a link, and its pivots."""
+        wrench, pivots = self._contact(link)
         name = identifier(f'wrench_{link}')
         filtered = self._filtered(f'wrench_filter_{identifier(link)}', wrench, 6, 'wrench_weights')
         bands = (filtered, 'dead_bands')
         self.results[name] = Formula('wrench outside bands', bands, wrench_outside_bands)
         self.results[f'{name}_pivots'] = pivots
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether a second function computes some outputs."""
+        return bool(self._steps)
 
     @property
     def outputs(self) -> list[Formula]:
@@ -169,21 +204,28 @@ class COutputs:
         return {name: size for name, size in self._sizes.items() if name in read}
 
     def c_source(self, name: str, functions: Sequence[Output], separate: bool) -> CSource:
-        """Return functions of `Robot` and all results as C; the header explains the inputs."""
+        """Return functions of `Robot` and all results as C; the header explains the inputs.
+
+        Outputs by steps are those of a second function, `name`_steps.
+        """
+        steps = CSteps(self._robot, self._observed, self._filtered_torque, [*self._steps])
+        self.results.update(steps.results)
+        self.memory.update(steps.memory)
         parameters = self.parameters
         code = self._robot.c_source(
             name, *functions, *self.outputs, parameters=parameters, separate=separate
         )
-        if not parameters:
-            return code
         kept = ', '.join(OBSERVERS[self._observer].parameters) or 'none, not read'
         lines = [
             f'{input_}: {MEANINGS.get(input_, FILTER).format(parameters=kept)}'
-            for input_ in parameters
+            for input_ in self._sizes
+            if input_ in parameters or input_ in steps.inputs
         ]
         wrapped = [text for line in lines for text in textwrap.wrap(line, 96)]
         comment = ''.join(f' * {in_comment(line)}\n' for line in wrapped)
-        return replace(code, header=f'/*\n{comment} */\n{code.header}')
+        if comment:
+            code = replace(code, header=f'/*\n{comment} */\n{code.header}')
+        return steps.added_to(code, name) if self._steps else code
 
 
 def sources_of(outputs: Sequence[Source]) -> set[Source]:

@@ -16,7 +16,8 @@ robot_model.ptx.
 
 exports outputs of the nodes by the names of their topics, with link. Observers of external torques
 and low-pass filters have memory: the function has each memory as input and as result next_...; the
-header explains the other inputs.
+header explains the other inputs. What nodes decide or iterate, such as contact and reduced_wrench,
+comes from a second function robot_steps with a struct for its memory, which robot_start sets.
 
     compile robot.urdf --law cartesian_impedance --law-option link=tool --name my_law
 
@@ -33,7 +34,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..core import Robot, UnknownNameError
+from ..core import ArgumentError, Robot, UnknownNameError
 from ..core.compile.llvm.objects import object_file
 from ..core.compile.text.c_source import CSource, identifier, is_name
 from ..core.compile.text.cpp_library import cmake_library, cpp_header
@@ -79,6 +80,8 @@ def source_code(robot: Robot, name: str, options: argparse.Namespace) -> CSource
     chosen = COutputs(robot, options.observer)
     for text in options.named:
         chosen.add(text)
+    if options.target and chosen.has_steps:
+        raise ArgumentError('--target: the second function needs a compiler of C, leave it out')
     return chosen.c_source(name, [*map(parse_output, options.outputs)], options.separate)
 
 

@@ -49,13 +49,13 @@ from .reading import (
 )
 
 TRIAL_STATES = 3  # states in which changes are tried
-READ_ALIKE_SHARE = 0.1  # of the tolerance, within which a field counts as read alike
+READ_ALIKE_SHARE = 0.1  # of the tolerance, within which two readings of a field are equal
 INERTIAL_QUANTITIES = ('gravity torques', 'mass matrix', 'forward dynamics', 'link positions')
 
 
 @dataclass(frozen=True)
 class Cause:
-    """A field that has a part in the difference, and how much it does alone.
+    """A field that contributes to the difference, and its contribution alone.
 
     Attributes
     ----------
@@ -335,7 +335,7 @@ def is_turned(pose: Array) -> bool:
 
 
 def without_turn(reading: DescriptionReading, joint: Joint) -> DescriptionReading:
-    """Return the reading with the rpy of a joint left out, for all that hang on it."""
+    """Return the reading with the rpy of a joint ignored, for all links below it."""
     return reading.with_joint(replace(joint, origin=se3.pose(np.eye(3), joint.origin[:3, 3])))
 
 
@@ -369,7 +369,7 @@ def reinertial(
 
 @dataclass(frozen=True)
 class BodyFault:
-    """A way to merge the child of a fixed joint wrongly: what is dropped, and the result of it."""
+    """A wrong way to merge the child of a fixed joint: the part that is dropped, and the result."""
 
     field: str
     dropped: str

@@ -17,7 +17,7 @@ from ..core.lie import se3
 from ..core.types import Array
 from .reading import DescriptionReading, inertia_of
 
-#: Differences that count as none [kg, m, kg m^2].
+#: Differences that are ignored [kg, m, kg m^2].
 MASS_TOLERANCE, LENGTH_TOLERANCE, MOMENT_TOLERANCE = 1e-12, 1e-9, 1e-14
 
 
@@ -34,7 +34,7 @@ class FieldDifference:
     ours, theirs : str
         The values, with units where they are not those of a URDF.
     change : callable
-        Returns a reading with their value in place of ours.
+        Returns a reading with their value instead of ours.
     """
 
     subject: str

@@ -173,7 +173,7 @@ class MuJoCoPeer(Peer):
         if merged:
             self.notes.append(
                 f'merges {len(merged)} links into those they are fixed to (fusestatic), whose '
-                f'poses it does not tell: {", ".join(merged)}'
+                f'poses it does not report: {", ".join(merged)}'
             )
 
     def _note_masses_of_shapes(self, text: str) -> None:
@@ -184,7 +184,7 @@ class MuJoCoPeer(Peer):
                 self.notes.append(
                     f'link {link.getAttribute("name")}: <inertial> is missing; MuJoCo makes a mass '
                     'of its collision shapes (1000 kg/m^3) unless inertiafromgeom="false"; shapes '
-                    'are left out here'
+                    'are ignored here'
                 )
 
     def _joint(self, joint: Joint, model: Any, ids: dict[str, int]) -> Joint:

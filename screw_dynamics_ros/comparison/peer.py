@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The interface of a program that is compared with, and what is common to all of them."""
+"""The interface of programs to compare with, and functions common to all of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RefusalError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class ModelSource:
-    """What is compared.
+    """Description and options of a comparison.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class ModelSource:
         Reflected inertias of ours [kg m^2, kg], which a URDF cannot give.
     drives_are_given : bool
         Whether the programs get armatures and the viscous friction of `description`, instead of
-        their own.
+        those that they read.
     """
 
     text: str
@@ -85,7 +85,7 @@ class FullState:
 
 @dataclass(frozen=True, eq=False)
 class PeerReading:
-    """What a program says it has read.
+    """The model that a program reports to have read.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class PeerReading:
         Field by field.
     bodies : {link: Inertia}
         Rigid bodies of the model it computes with, where it merges links that are fixed to one
-        another, by the link at their head, in its frame; empty if it does not tell.
+        another, by the link at their head, in its frame; empty if it does not report them.
     """
 
     reading: DescriptionReading

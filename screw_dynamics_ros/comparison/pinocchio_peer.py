@@ -21,7 +21,7 @@ from .reading import DescriptionReading, inertia_of, relative_pose, subtracted
 
 
 class PinocchioPeer(Peer):
-    """Pinocchio, which reads URDF with urdfdom; mimic joints are joints of their own by default."""
+    """Pinocchio, which reads URDF with urdfdom; mimic joints are independent by default."""
 
     name = 'Pinocchio'
 
@@ -136,9 +136,9 @@ class PinocchioPeer(Peer):
         return [float(self._model.armature[k]) for k in self._order]
 
     def _own_inertia(self, link: str, frames: dict[str, Any]) -> Inertia:
-        """Return the inertia of one link in its frame, apart from what is fixed to it.
+        """Return the inertia of one link in its frame, without the links fixed to it.
 
-        The frame of a fixed joint holds the inertia of its child; what is left of the body of a
+        The frame of a fixed joint holds the inertia of its child; the remainder of the body of a
         moving joint, or of the root, belongs to the link at its head.
         """
         frame = frames[link]
@@ -199,5 +199,5 @@ def plain_inertia(inertia: Any) -> Inertia:
 
 
 def bound(value: float) -> float:
-    """Return a limit, infinite where the largest number stands for none."""
+    """Return a limit, infinite where the largest number means no limit."""
     return float(np.copysign(np.inf, value) if abs(value) >= 1e300 else value)

@@ -61,7 +61,7 @@ def check(description: RobotDescription, tip: str) -> None:
     UnsupportedRobotError, UnknownNameError
     """
     for joint in description.joints:
-        if joint.kind.has_pitch:
+        if not joint.kind.in_urdf:
             raise UnsupportedRobotError(
                 f'joint {joint.name} is {joint.type}, which the programs do not read from a URDF: '
                 'make it fixed to compare the rest'

@@ -32,7 +32,7 @@ UNITS = {
 OF_LINKS = ('link positions', 'link orientations')
 OF_JOINTS = ('mass matrix', 'gravity torques', 'Coriolis torques', 'forward dynamics')
 
-ZERO_SHARE = 1e-3  # of the natural size of a quantity, below which it counts as zero
+ZERO_SHARE = 1e-3  # of the natural size of a quantity, below which it is treated as zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +61,8 @@ class SampledStates:
 class Values:
     """Values of the quantities in n states.
 
-    Mass, center of mass and potential energy are those of the links that move: what is fixed to
-    the root has no influence on motion, and programs disagree on whether to count it.
+    Mass, center of mass and potential energy are those of the links that move: links fixed to
+    the root have no influence on motion, and programs disagree on whether to include them.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ def our_values(
 
 
 def fixed_mass(reading: DescriptionReading) -> tuple[float, Array]:
-    """Return mass [kg] and first moment (3,) [kg m] of what is fixed to the root, in its frame."""
+    """Return mass [kg] and first moment (3,) [kg m] of links fixed to the root, in its frame."""
     description, mass, moment = reading.description, 0.0, np.zeros(3)
     held = carriers(description)
     for link in description.links:

@@ -133,7 +133,7 @@ def with_rigid_body(description: RobotDescription, head: str, inertia: Inertia) 
 
 
 def subtracted(whole: Inertia, parts: list[tuple[Array, Inertia]]) -> Inertia:
-    """Return what is left of a rigid body without some parts, in its own frame."""
+    """Return the remainder of a rigid body without some parts, in its frame."""
     rest = combined(parts)
     mass = whole.mass - rest.mass
     if abs(mass) <= 1e-12 * max(whole.mass, rest.mass):

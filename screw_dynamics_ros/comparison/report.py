@@ -76,7 +76,7 @@ def findings(outcome: ProgramOutcome) -> Iterator[str]:
     """Yield the verdict on one program, the causes and the notes."""
     name = title(outcome)
     if outcome.comparison is None:
-        yield f'{name}: left out: {outcome.refusal}'
+        yield f'{name}: skipped: {outcome.refusal}'
         yield from (f'  prints     {line}' for line in outcome.printed)
         return
     comparison = outcome.comparison
@@ -105,7 +105,7 @@ def verdict(comparison: Comparison) -> str:
 
 
 def as_json(head: Mapping[str, Any], outcomes: Sequence[ProgramOutcome]) -> str:
-    """Return the report as JSON: what was compared, then each program."""
+    """Return the report as JSON: description and options, then each program."""
     return json.dumps({**head, 'programs': [program(each) for each in outcomes]}, indent=2)
 
 

@@ -96,7 +96,7 @@ class NotEnoughDataError(ArgumentError):
 
 
 class UnknownNameError(ScrewDynamicsError, LookupError):
-    """A link, joint, representation or backend name is not known."""
+    """A link, joint, representation or backend name is unknown."""
 
     code = ErrorCode.UNKNOWN_NAME
 

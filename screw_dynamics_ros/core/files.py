@@ -3,10 +3,10 @@
 
 """Files, read up to a size and never from a device or a pipe; private ones, and writing as a whole.
 
-What is loaded without being asked for must be from this user. A folder is private if it belongs to
+Files that are loaded without a request must be from this user. A folder is private if it belongs to
 the user, no other user may write in it, and no other user can replace it: each folder above it
-belongs to the user or to root, and others may write there at most where the sticky bit keeps what
-is not theirs.
+belongs to the user or to root, and others may write there at most where the sticky bit protects
+files of others.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def expanded(path: str | Path) -> Path:
 
 
 def why_not_private(folder: Path) -> str:
-    """Return why others could have written what is in an existing folder, '' if they could not.
+    """Return why others could have written the files of an existing folder, '' if they could not.
 
     Raises `OSError` if it cannot be looked at.
     """
@@ -68,7 +68,7 @@ def why_not_trusted(path: Path) -> str:
 
 
 def _why_not_trusted(places: Iterable[Path]) -> str:
-    """Return why others than root and the user could replace what is in some folders."""
+    """Return why others than root and the user could replace the files of some folders."""
     for place in places:
         found = os.stat(place)
         if found.st_uid not in (0, os.geteuid()):
@@ -92,7 +92,7 @@ def read(path: Path, largest: int, private: bool = False) -> bytes:
     Raises
     ------
     OSError
-        It cannot be read, or is refused; `strerror` says why.
+        It cannot be read, or is refused; `strerror` is the reason.
     """
     flags = NO_WAITING | (NO_LINKS if private else 0)
     with open(path, 'rb', opener=lambda name, _: os.open(name, flags)) as file:
@@ -127,7 +127,7 @@ def text_of(path: Path, largest: int, kind: str = '') -> str:
 
 
 def write(path: Path, content: bytes) -> None:
-    """Write a file as a whole or not at all, in place of what has its name; raises `OSError`."""
+    """Replace a file atomically; raises `OSError`."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix='.writing-')
     try:
         with os.fdopen(handle, 'wb') as file:

@@ -10,7 +10,7 @@
 
 q and v are positions and rates of the actuated joints, tau their torques. A pose is that of the
 moving end: the tool of an arm, the platform of a parallel robot, the body of a mobile one. Serial
-and parallel robots are dual: what is unique for one has several solutions for the other, and
+and parallel robots are dual: a unique solution for one corresponds to several for the other, and
 t = J v, tau = J^T w for an arm are v = G^T t, w = G tau for a platform.
 
 Source: Bruyninckx 2010, sections 5.7 and 8.22 (C-012, C-127); sign of wrenches by E-54.
@@ -36,8 +36,8 @@ class KinematicModel(Protocol):
       moving end and along the axes of the root, N m and N
     * q, v, tau: of the actuated joints, rad or m, rad/s or m/s, N m or N; power is tau . v
 
-    Operations raise `ArgumentError` for wrong shapes and for what has no solution, a singular
-    configuration for instance, with the reason.
+    Operations raise `ArgumentError` for wrong shapes and for problems without a solution, as at a
+    singular configuration, with the reason.
     """
 
     def forward_position(self, q: ArrayLike, seed: ArrayLike | None = None) -> Array:

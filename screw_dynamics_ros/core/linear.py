@@ -63,7 +63,7 @@ def triangular_factor(A: Array) -> Array:
     """Return L and D of A = L^T D L in one matrix: D on the diagonal, L (unit) below.
 
     Eliminating from the last coordinate to the first makes no fill-in when A is the mass matrix of
-    a tree: a recording drops the zeros of A. What is above the diagonal means nothing.
+    a tree: a recording drops the zeros of A. Elements above the diagonal are undefined.
     """
     L = A.copy()
     for k in reversed(range(len(A))):
@@ -208,7 +208,7 @@ def unit_vector(x: Array, otherwise: Array) -> Array:
 def lasting_axis(R: Array) -> tuple[int, int] | None:
     """Return (i, j) if a rotation takes the axis e_j to e_i or -e_i whatever its angle is.
 
-    None otherwise, and if all of R is constant: products with it fold by themselves.
+    None otherwise, and if all of R is constant: products with it fold without it.
     """
     constant = np.vectorize(is_constant, otypes=[bool])(R)
     if not constant.all():

@@ -44,8 +44,7 @@ PRECISION_BITS = 256
 def reproducible(value: Value) -> Value:
     """Return a model whose arrays of numbers hold Python floats.
 
-    Data classes, tuples, lists and dicts are copied, without what has been computed from them;
-    anything else stays.
+    Data classes, tuples, lists and dicts are copied, without cached results; anything else stays.
     """
     return _converted(value)
 

@@ -25,7 +25,7 @@ from ..core.description.ros2_control import (
 from ..core.errors import ArgumentError, DescriptionError, UnknownNameError
 from ..share import share_folder
 from .parameter_files import PARAMETERS, read_parameter_file
-from .yaml_text import read_yaml_file
+from .text_files import read_yaml_file
 
 FACTS = '/**/driver'
 SHARED = '/**'

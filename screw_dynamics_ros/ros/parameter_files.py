@@ -19,7 +19,7 @@ import yaml
 
 from ..core import files
 from ..core.errors import ArgumentError
-from .yaml_text import MAX_FILE_BYTES, check_yaml, read_yaml_file
+from .text_files import MAX_FILE_BYTES, check_yaml, read_yaml_file
 
 PARAMETERS = 'ros__parameters'
 SHAPE = f'write sections like "/**/bringup: {{{PARAMETERS}: {{gravity: [0.0, 0.0, -9.81]}}}}"'

@@ -15,8 +15,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, program
 from screw_dynamics_ros.core.integration import RungeKutta
-from screw_dynamics_ros.core.kinematics.reconstruction import displaced_pose
-from screw_dynamics_ros.core.lie import se3, so3xr3
+from screw_dynamics_ros.core.lie import joint_groups, se3, so3xr3
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import heavy_top
 from screw_dynamics_ros.core.types import Array
 from studies.integration.runs import GROUPS, STEP
@@ -44,7 +43,10 @@ def all_costs(seconds: float = 0.02) -> list[Cost]:
     X, V = np.random.default_rng(3).uniform(-1, 1, (2, 6))
     maps = [each for each, _ in MAPS]
     return [
-        counted('update q exp X, compiled', lambda which, q, X, v: displaced_pose(q, X, which[1])),
+        counted(
+            'update q exp X, compiled',
+            lambda which, q, X, v: joint_groups.SE3.displaced(q, X, which[1]),
+        ),
         counted('dexp^-1 times v, compiled', lambda which, q, X, v: which[0].dexp_inv(-X) @ v),
         measured('exp, NumPy', [partial(each.exp, X) for each in maps], seconds),
         measured('dexp^-1 times v, NumPy', [partial(dexp_inv, m, X, V) for m in maps], seconds),

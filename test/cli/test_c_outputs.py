@@ -18,7 +18,8 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
 from screw_dynamics_ros.cli import compile as command
-from screw_dynamics_ros.cli.c_outputs import COutputs
+from screw_dynamics_ros.cli.c_outputs import NOT_EXPORTED, COutputs
+from screw_dynamics_ros.cli.c_steps import BUILDERS, SUPPORT
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
@@ -49,20 +50,15 @@ VALUES = {
     'force_dead_band': BANDS[1],
     'moment_dead_band': BANDS[2],
     'observer_effort_deviation': [0.5],
+    'release_duration': 0.02,
 }
 
-#: What no formula computes: vectors of joint states, flags, and what nodes compute in loops.
-REFUSED = {
-    'position', 'velocity', 'effort', 'singularity', 'commands', 'constraint_wrench',
-    'external_torque_covariance', 'residual', 'residual_confidence', 'wrench_covariance',
-    'reduced_wrench', 'wrench_validity', 'contact', 'collision', 'contact_wrench',
-    'contact_wrench_covariance', 'support',
-}  # fmt: skip
 EXPORTED = [
     row.part(LINK if row.of_links else '')
     for row in OUTPUTS.values()
-    if row.name not in REFUSED and not row.of_base
+    if row.name not in NOT_EXPORTED and not row.of_base
 ]
+STEPS = [name for name in EXPORTED if name.split('/')[0] in BUILDERS]
 
 
 class Groups:
@@ -109,11 +105,25 @@ class CProgram:
         subprocess.run(
             [COMPILER, *STRICT, *options, 'made.c', '-lm', '-o', library], check=True, cwd=folder
         )
-        self.function = ctypes.CDLL(library).made
-        header = (folder / 'made.h').read_text()
+        self.library, header = ctypes.CDLL(library), (folder / 'made.h').read_text()
         self.inputs = re.findall(r'  in:  (\w+) \(', header)
         found = re.findall(r'  out: (\w+) \((.*)\)', header)
         self.results = {name: np.zeros([*map(int, re.findall(r'\d+', x))]) for name, x in found}
+        steps = header.partition('void made_steps(')[2]
+        self.steps_read = re.findall(r'const double (\w+)\[', steps)
+        self.outputs = {
+            name: np.zeros(int(size))
+            for name, size in re.findall(r'    double (\w+)\[(\d+)\]', steps)
+        }
+        members = re.findall(r'^  (int64_t|double) (\w+)(?:\[(\d+)\])?;', header, re.M)
+        self.words = np.zeros(sum(int(size or 1) for _, _, size in members), dtype=np.int64)
+        self.memory, place = {}, 0
+        for kind, name, size in members:
+            words = self.words[place : place + int(size or 1)]
+            self.memory[name] = words.view(float) if kind == 'double' else words
+            place += len(words)
+        if members:
+            self.library.made_start(address(self.words))
 
     def __call__(self, given):
         """Compute all results for inputs by name; memory comes from the results before."""
@@ -121,9 +131,29 @@ class CProgram:
             if name.startswith('next_'):
                 given[name.removeprefix('next_')] = self.results[name].copy()
         arrays = [np.ascontiguousarray(given[name], dtype=float) for name in self.inputs]
-        every = [*arrays, *self.results.values()]
-        self.function(*(each.ctypes.data_as(ctypes.c_void_p) for each in every))
+        self.library.made(*map(address, [*arrays, *self.results.values()]))
         return self.results
+
+    def steps(self, given, elapsed):
+        """Compute the outputs of the second function."""
+        given = {**given, **self.results}
+        arrays = [np.ascontiguousarray(given[name], dtype=float) for name in self.steps_read]
+        every = [self.words, *arrays, *self.outputs.values()]
+        first, *others = map(address, every)
+        self.library.made_steps(first, ctypes.c_int64(elapsed), *others)
+        return {name: array.copy() for name, array in self.outputs.items()}
+
+    def set(self, **values):
+        """Set numbers of the memory, wherever their names end so."""
+        for end, value in values.items():
+            chosen = [name for name in self.memory if name.endswith(end) and name[:3] != 'at_']
+            assert chosen, end
+            for name in chosen:
+                self.memory[name][:] = value
+
+
+def address(array):
+    return array.ctypes.data_as(ctypes.c_void_p)
 
 
 def set_parameters(node, values):
@@ -155,12 +185,20 @@ def test_functions_in_c_give_the_numbers_of_the_messages(bench, tmp_path, observ
     )
     values = [estimator._observer._of_joints(name) for name in OBSERVERS[observer].parameters]
     phase = rng.uniform(0.0, 6.0, n)
-    compared = dict.fromkeys(EXPORTED, 0)
+    made.set(
+        effort_deviations=VALUES['observer_effort_deviation'],
+        reduced_filter_cutoff=CUTOFFS[1],
+        fall=VALUES['release_duration'],
+        contact_upper=estimator._flags._flags['contact'].upper,
+        contact_lower=estimator._flags._flags['contact'].lower,
+    )
+    compared, flags = dict.fromkeys(EXPORTED, 0), set()
+    was_settled = False
     is_settled = False
-    for k in range(25):
+    for k in range(30):
         q = 0.5 * np.sin(phase + k * STEP) + [0, 0, 0, -1.5, 0, 1.5, 0, 0.02]
         v = 0.5 * np.cos(phase + k * STEP)
-        tau = robot.gravity_torques(q) + rng.normal(size=n)
+        tau = robot.gravity_torques(q) + rng.normal(size=n) + (20.0 if 13 <= k < 18 else 0.0)
         a = rng.normal(size=n)
         rows(bench.part.dynamics.outputs.reference)[:] = rows(reference)[:] = [np.ones(n), q, v, a]
         bench.clock.offset += STEP
@@ -178,19 +216,24 @@ def test_functions_in_c_give_the_numbers_of_the_messages(bench, tmp_path, observ
         )
         torque, wrench = (weights(x, STEP) if is_settled else [0, 0, 1] for x in CUTOFFS)
         is_settled = estimator._observer.is_settled  # filters begin with the first valid torque
-        results = made({
+        given = {
             'q': q, 'v': v, 'a': a, 'gravity': [0.0, 0.0, -9.81], 'payload': host.model.payload,
             'effort_shares': shares, 'measured': tau, 'offset': np.zeros(n), 'shares': np.ones(5),
             'reference': reference, 'observer_step': step, 'dead_bands': BANDS,
             'observer_parameters': np.concatenate(values) if values else [0.0],
             'torque_weights': torque, 'wrench_weights': wrench, 'contact': [0.001, 0.2, 0.02],
-        })  # fmt: skip
+        }  # fmt: skip
+        results = made(given)
+        if is_settled:
+            results = {**results, **made.steps(given, round(1e9 * STEP) if was_settled else 0)}
+            flags |= {*results['contact']}
+        was_settled = is_settled
         for name in EXPORTED:
             row, channel = OUTPUTS[name.split('/')[0]], channels[name]
-            if channel.state == NOT_VALID:
+            if channel.state == NOT_VALID or (name in STEPS and not is_settled):
                 continue
             result = results[f'{name}_torques' if name in TERMS else name.replace('/', '_')]
-            if row.is_screw:
+            if row.is_screw and name not in STEPS:
                 result = np.roll(result, 3, axis=0)
             sent = np.concatenate([array.ravel() for array in channel.arrays])
             if name == 'feedforward':  # before limits and ramps
@@ -198,6 +241,7 @@ def test_functions_in_c_give_the_numbers_of_the_messages(bench, tmp_path, observ
             np.testing.assert_allclose(sent, result.ravel(), rtol=1e-9, atol=1e-9, err_msg=name)
             compared[name] += 1
     assert all(compared.values()), compared
+    assert flags == {0.0, 1.0}
 
 
 def test_outputs_of_a_floating_base_by_pinocchio(tmp_path):
@@ -221,8 +265,59 @@ def test_outputs_of_a_floating_base_by_pinocchio(tmp_path):
     np.testing.assert_allclose(results[names[2]], [0, 0, 0, *velocity])
 
 
+@pytest.mark.parametrize('observer', ['static', 'momentum'])
+def test_feet_that_carry_a_robot(tmp_path, observer):
+    """Contact wrenches in equilibrium by Pinocchio; the lifted foot exerts nothing."""
+    pytest.importorskip('pinocchio')
+    from support.free_robot import FreeModel, in_equilibrium, standing
+
+    text, feet = urdf_path('solo12').read_text(), ['FL_FOOT', 'HL_FOOT', 'FR_FOOT', 'HR_FOOT']
+    robot = Robot.from_urdf(text, backend='reference', floating_base=True)
+    peer, n = FreeModel(text, robot.joint_names), len(robot.joint_names)
+    peer.q, peer.v, peer.twist = np.array([0.0, 0.8, -1.6] * 4), np.zeros(n), np.zeros(6)
+    wrenches = standing(peer, feet[:3])
+    tau, _ = in_equilibrium(peer, wrenches)
+    names = [f'{name}/{foot}' for foot in feet for name in SUPPORT[1:]]
+    options = '--floating-base', '--observer', observer
+    made = CProgram(tmp_path, text, [*names, SUPPORT[0]], *options)
+    for k in range(40):
+        e = float(np.exp(-0.5)) if k else 1.0
+        timing = [1.0 / STEP, STEP, 0.0] if k else [0.0, 0.0, 1.0]
+        given = {
+            'q': np.concatenate([peer.p, peer.R.as_quat(), peer.q]), 'v': np.zeros(6 + n),
+            'gravity': peer.model.gravity.linear, 'payload': np.zeros(10 * (n + 1)),
+            'effort_shares': np.ones(5), 'measured': tau, 'offset': np.zeros(n),
+            'observer_step': [e] * n + timing, 'observer_parameters': [0.0],
+            'torque_weights': [0, 0, 1], 'base_step': [e] * 6 + timing,
+        }  # fmt: skip
+        made(given)
+        if k == 0 or k >= 20:  # the first time too early: it starts again after a pause
+            outputs = made.steps(given, round(1e9 * STEP) if k > 20 else 0)
+    assert outputs['support'].tolist() == [1.0, 1.0, 1.0, 0.0]
+    for foot in feet:
+        expected = wrenches.get(foot, np.zeros(6))
+        np.testing.assert_allclose(outputs[f'contact_wrench_{foot}'], expected, atol=1e-6)
+        covariance = outputs[f'contact_wrench_covariance_{foot}'].reshape(6, 6)[:3, :3]
+        assert (np.linalg.eigvalsh(covariance) > 0.0).all()
+
+
+@pytest.mark.parametrize('name', OUTPUTS)
+def test_every_output_is_exported_or_refused_with_a_reason(name):
+    robot = Robot.from_urdf(urdf_path('solo12'), backend='reference', floating_base=True)
+    made, text = COutputs(robot), OUTPUTS[name].part('FL_FOOT' if OUTPUTS[name].of_links else '')
+    if name in NOT_EXPORTED:
+        with pytest.raises(ArgumentError, match=NOT_EXPORTED[name]):
+            made.add(text)
+    elif name in ('wrench', 'wrench_covariance'):
+        with pytest.raises(ArgumentError, match='3 joints move it'):
+            made.add(text)
+    else:
+        made.add(text)
+        assert made.has_steps == (name in BUILDERS) == (not made.results)
+
+
 def test_what_is_refused(tmp_path):
-    """Names that do not exist, outputs without a formula, too few joints."""
+    """Names that do not exist, too few joints, outputs that are not exported, object files."""
     made = COutputs(Robot.from_urdf(urdf_path('planar_2r'), backend='reference'))
     for name, error, text in (
         ('weight', UnknownNameError, "no output 'weight'; choose one of position, "),
@@ -231,12 +326,15 @@ def test_what_is_refused(tmp_path):
         ('twist/hand', UnknownNameError, "'hand'"),
         ('base_wrench', ArgumentError, 'use --floating-base'),
         ('wrench/tip', ArgumentError, '2 joints move it'),
-        *(
-            (OUTPUTS[name].part('tip' if OUTPUTS[name].of_links else ''), ArgumentError, text)
-            for name in REFUSED
-            for text in ['is not computed by one formula|requires a floating base']
-        ),
+        ('contact_wrench/tip', ArgumentError, 'use --floating-base'),
+        ('wrench_covariance/tip', ArgumentError, 'reduced_wrench is their observable part'),
     ):
         with pytest.raises(error, match=text):
             made.add(name)
     assert not made.results
+    made.add('singularity/tip')
+    made.add('singularity/tip')
+    assert made.c_source('made', [], False).source.count('double singularity_tip[4]') == 1
+    arguments = ['--output', 'contact', '--target', 'aarch64-linux-gnu', '--folder', str(tmp_path)]
+    assert command.main([str(urdf_path('planar_2r')), *arguments]) != DONE
+    assert not [*tmp_path.iterdir()]

@@ -96,9 +96,10 @@ def test_report():
     assert text[1] == ('condition number 12.5; random motions within the same limits: 345 (median)')
     assert text[2] == 'HELD    not identified by this motion: +1 link1/mz -0.25 link1/m'
     head = 'joint start lowest highest speed acceler. effort its limit'
-    assert ' '.join(text[3].split()) == head
+    assert text[3] == 'motion [rad, m, s; N m, N]'
+    assert ' '.join(text[4].split()) == head
     q, v, a = motion(np.linspace(0.0, PERIOD, 4001))
-    for i, row in enumerate(text[4:6]):
+    for i, row in enumerate(text[5:7]):
         name, *numbers = row.split()
         assert name == f'joint{i + 1}'
         start, low, high, speed, acceleration, effort, limit = map(float, numbers)
@@ -108,7 +109,7 @@ def test_report():
         assert speed == pytest.approx(np.abs(v[:, i]).max(), rel=2e-3)
         assert acceleration == pytest.approx(np.abs(a[:, i]).max(), rel=2e-3)
         assert (effort, limit) == ((61.25, 100.0), (7.5, 50.0))[i]
-    assert 'were not checked' in text[6]
+    assert 'were not checked' in text[7]
 
 
 def test_limits_period_and_rate_of_options(tmp_path, capsys):
@@ -190,7 +191,7 @@ def test_whole_numbers(option, capsys):
     for wrong in ('0', '-1', '1.5', 'x'):
         with pytest.raises(SystemExit):
             parse(['r', option, wrong])
-        assert f'{wrong!r} is not a positive whole number' in capsys.readouterr().err
+        assert f'{wrong!r} is not a whole number of at least 1' in capsys.readouterr().err
 
 
 def test_defaults():

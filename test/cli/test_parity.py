@@ -82,7 +82,7 @@ def test_a_missing_program_is_told(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, 'mujoco', None)
     options = (urdf_path('planar_2r'), '--only', 'mujoco', '--states', 1)
     assert run(*options) == DONE
-    assert 'MuJoCo: left out: is not installed (pip install mujoco)' in capsys.readouterr().out
+    assert 'MuJoCo: skipped: is not installed (pip install mujoco)' in capsys.readouterr().out
     assert run(*options, '--require', 'mujoco') == NEGATIVE
     assert 'parity: MuJoCo is required: is not installed' in capsys.readouterr().err
 
@@ -92,7 +92,7 @@ def test_a_program_that_refuses_is_told(capsys):
     pytest.importorskip('mujoco', SOUND)
     assert run(urdf_path('planar_2r'), '--only', 'mujoco', '--states', 1) == DONE
     out = capsys.readouterr().out
-    assert 'MuJoCo: left out: refuses the description: ' in out
+    assert 'MuJoCo: skipped: refuses the description: ' in out
     assert "Element name 'link1'" in out
 
 

@@ -221,7 +221,7 @@ def test_links_that_mujoco_merges_are_noted():
     text = with_camera(tool_robot())
     (note,) = (each for each in notes('mujoco', read_urdf(text), text) if 'merges' in each)
     assert note == (
-        'merges 3 links into those they are fixed to (fusestatic), whose poses it does not tell: '
+        'merges 3 links into those they are fixed to (fusestatic), whose poses it does not report: '
         'tool, frame, camera'
     )
 

@@ -30,6 +30,7 @@ def one_joint(kind: str) -> RobotDescription:
     ('kind', 'reason'),
     [
         ('helical', 'joint j is helical, which the programs do not read from a URDF'),
+        ('ball', 'joint j is ball, which the programs do not read from a URDF'),
         ('floating', 'joint j is floating; the programs have different coordinates'),
         ('planar', 'joint j is planar; the programs have different coordinates'),
         ('fixed', 'no joint of this robot moves'),

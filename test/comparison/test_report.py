@@ -88,7 +88,7 @@ CHANGES = 'changes mass matrix by up to 0.125 kg m^2 (elbow), forward dynamics b
                 '  prints     world',
             ],
         ),
-        ('refusing', ['DART: left out: is not installed', '  prints     oh']),
+        ('refusing', ['DART: skipped: is not installed', '  prints     oh']),
     ],
 )
 def test_the_verdict_on_a_program(name, lines):

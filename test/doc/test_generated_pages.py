@@ -165,27 +165,29 @@ def test_readme_can_be_read_in_ten_minutes():
 
 
 def test_what_a_peer_wins_is_said(results):
-    """In the line of the table, in bold, and below, also without a line."""
+    """In the line of the table, in bold, and in the table below, also without a line."""
     which = {'robot': 'UR5, 6 dof', 'name': 'gravity torques', 'peer': 'Pinocchio C++'}
     change(results, 'single_calls', which, ratio=0.5, worse=['median'])
     text = benchmark.single_calls(results)
     (line,) = (line for line in text.splitlines() if '**0.5**' in line)
-    assert line.endswith('| **median of Pinocchio C++** |')
-    assert 'UR5, 6 dof, gravity torques (median of Pinocchio C++)' in text.splitlines()[-1]
+    assert line.endswith('| **slower** |')
+    assert '| UR5, 6 dof, gravity torques |' in text.partition('Lost comparisons')[2]
     which['name'] = 'kinetic energy'
     assert which['name'] not in benchmark.SINGLE
     change(results, 'single_calls', which, ratio=0.4, worse=['median'])
-    assert 'kinetic energy (median of' in benchmark.single_calls(results).splitlines()[-1]
+    lost = benchmark.single_calls(results).partition('Lost comparisons')[2]
+    assert 'kinetic energy |' in lost
+    assert '| **slower** |' in lost
 
 
 def test_the_overview_lists_what_a_peer_wins(results):
     assert 'UR5' not in benchmark.overview(results)
     which = {'robot': 'UR5, 6 dof, one tip', 'name': 'time', 'peer': 'EAIK 1.2.2'}
     change(results, 'inverse_kinematics', which, ratio=0.5)
-    line = benchmark.overview(results).splitlines()[-1]
-    assert 'inverse kinematics, UR5, 6 dof, one tip, time (0.5 times, EAIK); ' in line
-    assert line.count(';') + 1 == sum(
-        int(n) for n in re.findall(r'\*\*(\d+) of \d+\*\*', benchmark.overview(results))
+    compared, _, slower = benchmark.overview(results).partition('Slower than the comparison')
+    assert '| inverse kinematics | UR5, 6 dof, one tip, time | EAIK | 0.5 |' in slower
+    assert len(slower.splitlines()) - 4 == sum(
+        int(n) for n in re.findall(r'\*\*(\d+) of \d+\*\*', compared)
     )
 
 

@@ -383,7 +383,7 @@ def main() -> None:
         finally:
             part(arguments.lane).write_bytes(pickle.dumps((lane.trials, lane.pictures)))
         return
-    from screw_dynamics_ros.cli.demo.node_processes import end_with_parent, free_domain
+    from screw_dynamics_ros.ros.process.children import end_with_parent, free_domain
 
     share = -(-arguments.trials // arguments.lanes)
     lanes = []

@@ -427,7 +427,7 @@ def main() -> int:
     parser.add_argument('--seed', type=int, default=0)
     parser.add_argument('--patience', type=float, default=1.0, help='times are longer by this')
     arguments = parser.parse_args()
-    from screw_dynamics_ros.cli.demo.node_processes import Children, free_domain
+    from screw_dynamics_ros.ros.process.children import Children, free_domain
 
     os.environ.setdefault('ROS_DOMAIN_ID', str(free_domain()))
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'

@@ -290,7 +290,7 @@ def main() -> int:
     parser.add_argument('--nodes', nargs='+', default=list(CASES), choices=list(CASES))
     parser.add_argument('--seed', type=int, default=0)
     arguments = parser.parse_args()
-    from screw_dynamics_ros.cli.demo.node_processes import Children, free_domain
+    from screw_dynamics_ros.ros.process.children import Children, free_domain
 
     os.environ.setdefault('ROS_DOMAIN_ID', str(free_domain()))
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'

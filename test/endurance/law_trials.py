@@ -25,7 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from screw_dynamics_ros.cli.demo.node_processes import end_with_parent, free_domain
+from screw_dynamics_ros.ros.process.children import end_with_parent, free_domain
 
 PERIOD = 0.002  # s
 PRIORITY = 40  # of the node, where that is permitted

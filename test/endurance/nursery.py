@@ -21,7 +21,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from screw_dynamics_ros.cli.demo.node_processes import end_with_parent
+from screw_dynamics_ros.ros.process.children import end_with_parent
 
 
 def serve() -> str:

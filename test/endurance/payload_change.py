@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import yaml
 
-from screw_dynamics_ros.cli.demo.node_processes import end_with_parent, free_domain
+from screw_dynamics_ros.ros.process.children import end_with_parent, free_domain
 
 LINK, MASS, HEIGHT = 'panda_hand_tcp', 2.0, 0.05
 BLEND_TIME, TRANSITION = 0.2, 1.0  # s

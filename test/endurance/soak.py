@@ -482,7 +482,7 @@ def table(results: dict[str, Any]) -> str:
 
 def main() -> int:
     """Run the soak; return the exit status."""
-    from screw_dynamics_ros.cli.demo.node_processes import free_domain
+    from screw_dynamics_ros.ros.process.children import free_domain
 
     parser = argparse.ArgumentParser(description='A soak of bringup.')
     parser.add_argument('--minutes', type=float, default=30.0, help='with the events executor')

@@ -47,7 +47,7 @@ class Watched:
     """
 
     def __init__(self, command: Sequence[str], log: Path, package: Path) -> None:
-        from screw_dynamics_ros.cli.demo.node_processes import end_with_parent
+        from screw_dynamics_ros.ros.process.children import end_with_parent
 
         self.log, self._mark = log, uuid.uuid4().hex
         self._read = 0

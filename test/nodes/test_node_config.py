@@ -357,12 +357,7 @@ def test_one_parameter_does_not_end_the_process(client_of_moving_robot, node):
 
 @pytest.mark.parametrize(
     ('name', 'value'),
-    [
-        ('gravity', '1.5'),
-        ('frames', 'tool0'),
-        ('payload_mass', 'heavy'),
-        ('enabled', '3'),
-    ],
+    [('gravity', '1.5'), ('frames', 'tool0'), ('payload_mass', 'heavy'), ('enabled', '3')],
 )
 def test_one_parameter_of_a_wrong_type_at_start_is_told_in_one_line(start, name, value):
     node = start('bringup', {name: value}, ['-r', '__ns:=/wrong'])

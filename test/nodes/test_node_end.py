@@ -17,7 +17,7 @@ pytest.importorskip('rclpy')
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 
-from screw_dynamics_ros.cli.demo.node_processes import end_with_parent
+from screw_dynamics_ros.ros.process.children import end_with_parent
 from support.paths import ROOT
 from support.processes import wait_for
 from support.robots import urdf_path

@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 
-from support.robots import example_robots, robot_id, urdf_path
+from support.robots import robot_id, sampled_robots, urdf_path
 
 pytest.importorskip('rclpy')
 
@@ -81,7 +81,7 @@ def test_no_more_ends_than_asked_for():
     assert len(leaf_links(robot)) == 8
 
 
-@pytest.mark.parametrize('path', example_robots(), ids=robot_id)
+@pytest.mark.parametrize('path', sampled_robots(), ids=robot_id)
 def test_ends_of_real_robots(path):
     robot = Robot.from_urdf(path, backend='reference')
     ends = leaf_links(robot)

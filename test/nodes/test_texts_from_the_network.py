@@ -24,8 +24,8 @@ from std_msgs.msg import String
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.nodes.known_parameters import all_parameters
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
-from screw_dynamics_ros.nodes.services.calibration_service import calibrate
-from screw_dynamics_ros.nodes.services.payload_estimates import describe_tool
+from screw_dynamics_ros.nodes.services.estimation_services import describe_tool
+from screw_dynamics_ros.nodes.services.kinematics_services import calibrate
 from screw_dynamics_ros.ros.services import types_of
 from support.host_bench import Bench
 from support.paths import ROOT

@@ -17,25 +17,16 @@ import numpy as np
 from oracles.lagrange import CENTRAL
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint
-from screw_dynamics_ros.core.lie import quaternions, screws, se3
+from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.lie.se3 import Ad
+from support.tangents import displaced
 
 STEP = 0.02
 
 
 def moved(robot: Robot, q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
     """Return where constant velocities v lead in the time t; exact for free bodies, too."""
-    result = q.astype(float)
-    places = [robot.joint_coordinates(name) for name in robot.joint_names]
-    if robot.nv > sum(s.stop - s.start for _, s in places):
-        places.append((slice(0, 7), slice(0, 6)))
-    for own_q, own_v in places:
-        if own_v.stop - own_v.start != 6:
-            result[own_q] = q[own_q] + t * v[own_v]
-            continue
-        C = se3.pose(quaternions.to_matrix(q[own_q][3:]), q[own_q][:3]) @ se3.exp(t * v[own_v])
-        result[own_q] = np.concatenate([C[:3, 3], quaternions.from_matrix(C[:3, :3])])
-    return result
+    return displaced(robot, q, t * v)
 
 
 def jacobian(robot: Robot, q: np.ndarray, c: MotionConstraint) -> np.ndarray:

@@ -12,7 +12,9 @@ reduced equations.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +30,7 @@ SWAP = [3, 4, 5, 0, 1, 2]  # linear first <-> angular first
 FRAMES = {'body': pin.LOCAL, 'spatial': pin.WORLD, 'hybrid': pin.LOCAL_WORLD_ALIGNED}
 
 KINDS = {(1, 1): 'scalar', (2, 1): 'circle', (4, 3): 'planar', (7, 6): 'free'}
+KINDS['JointModelSpherical'] = 'ball'
 
 Wrenches = Mapping[str, np.ndarray]
 
@@ -49,19 +52,23 @@ class Pinocchio:
 
     Parameters
     ----------
-    urdf : str
-        URDF text.
+    text : str
+        URDF or MJCF.
     robot : Robot
         Defines the coordinates: which joints exist, their order, and who mimics whom.
     mimic : bool
         Let Pinocchio reduce the mimic joints itself.
     """
 
-    def __init__(self, urdf: str, robot: Robot, *, mimic: bool = False) -> None:
+    def __init__(self, text: str, robot: Robot, *, mimic: bool = False) -> None:
         slices = [robot.joint_coordinates(name)[0] for name in robot.joint_names]
         free = robot.nq > sum(s.stop - s.start for s in slices)
         root = (pin.JointModelFreeFlyer(),) if free else ()
-        self.model = pin.buildModelFromXML(urdf, *root, mimic=mimic)
+        self.model = (
+            mjcf_model(text)
+            if text.startswith('<mujoco')
+            else pin.buildModelFromXML(text, *root, mimic=mimic)
+        )
         self.model.gravity.linear = robot.gravity
         self.data = self.model.createData()
         self.robot = robot
@@ -76,7 +83,7 @@ class Pinocchio:
                 own = robot.joint_coordinates(master)
             self.maps.append(
                 (
-                    KINDS[joint.nq, joint.nv],
+                    KINDS.get(joint.shortname()) or KINDS[joint.nq, joint.nv],
                     slice(joint.idx_q, joint.idx_q + joint.nq),
                     slice(joint.idx_v, joint.idx_v + joint.nv),
                     *own,
@@ -89,7 +96,7 @@ class Pinocchio:
         """Return Pinocchio's configuration."""
         result = np.zeros(self.model.nq)
         for kind, place, _, own, _, multiplier, offset in self.maps:
-            if kind == 'free':
+            if kind in ('free', 'ball'):
                 result[place] = q[own]
             elif kind == 'planar':
                 x, y, angle = q[own]
@@ -105,6 +112,8 @@ class Pinocchio:
         for kind, _, rows, own, columns, multiplier, _ in self.maps:
             if kind == 'free':
                 G[rows, columns] = np.eye(6)[SWAP]
+            elif kind == 'ball':
+                G[rows, columns] = np.eye(3)
             elif kind == 'planar':
                 c, s = np.cos(q[own][2]), np.sin(q[own][2])
                 G[rows, columns] = [[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]
@@ -383,3 +392,11 @@ def moved_parameters(C: np.ndarray) -> np.ndarray:
         for j in range(i, 3):
             result[:, upper[i, j]] = (i == j) * trace - H[:, i, j]
     return result.T
+
+
+def mjcf_model(text: str) -> pin.Model:
+    """Return the model of an MJCF."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, 'robot.xml')
+        path.write_text(text, encoding='utf-8')
+        return pin.buildModelFromMJCF(str(path))

@@ -3,6 +3,8 @@
 
 """`make mutants`: the changes that it makes, and the list of those that change no result."""
 
+import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,8 @@ pytest.importorskip('cosmic_ray')
 
 from cosmic_ray.mutating import mutate_code
 
+from tools.coverage_of_tests import __main__ as coverage_of_tests
+from tools.coverage_of_tests import measurement
 from tools.mutants.changes import can_be_imported, changes_of, compiles, lines_with_changes
 from tools.mutants.coverage import folder_of_tests
 from tools.mutants.operators import RemoveCall, RemoveKeyword, SwapArguments
@@ -60,6 +64,21 @@ def test_each_line_has_one_change_that_compiles(tmp_path):
     assert all(compiles(change.code) and change.before != change.after for change in changes)
 
 
+def test_a_sample_stays_the_same_when_other_lines_change(tmp_path):
+    module = tmp_path / 'module.py'
+    lines = [f'x{k} = a + {k} * b\n' for k in range(40)]
+    module.write_text(''.join(lines))
+    before = changes_of(tmp_path, ['module.py'], sample=10)
+    assert before == changes_of(tmp_path, ['module.py'], sample=10)
+    assert before != changes_of(tmp_path, ['module.py'], sample=10, seed=2)
+    module.write_text(''.join(['# above\n', 'y = a < b\n', *lines]))
+    after = changes_of(tmp_path, ['module.py'], sample=10)
+    new = [each for each in after if each.before == 'y = a < b']
+    assert len(after) == 10
+    assert {each.key for each in after if each not in new} <= {each.key for each in before}
+    assert len(new) <= 1
+
+
 def test_folders_of_tests_have_the_path_of_the_file():
     observers = 'screw_dynamics_ros/core/measurement/estimation/observers/kalman.py'
     assert folder_of_tests(ROOT, observers) == 'test/core/measurement/estimation/observers'
@@ -74,3 +93,26 @@ def test_equivalent_changes_name_lines_that_exist(tmp_path):
     listed.write_text('module.py:\n- {before: a = 2, after: a = 3, reason: none}\n')
     with pytest.raises(SystemExit, match='no line'):
         Equivalent(listed, tmp_path)
+
+
+@pytest.mark.parametrize('status', [0, 1, 2, 3, -15])
+def test_an_interrupted_run_is_no_measurement(tmp_path, monkeypatch, status):
+    """Every change of a line that it has not reached would survive."""
+    (tmp_path / measurement.BUILD).mkdir(parents=True)
+
+    def run(command, *, env, **_):
+        Path(env['TEST_DURATIONS']).write_text('{"test_a.py::test_b": 1.0}')
+        return subprocess.CompletedProcess(command, status)
+
+    monkeypatch.setattr(measurement.subprocess, 'run', run)
+    whole = status in (0, 1)
+    with nullcontext() if whole else pytest.raises(SystemExit, match='interrupted'):
+        assert measurement.measure(tmp_path, {'test_a.py': ''})[1] == status
+    assert len(list(tmp_path.rglob('*.tests.json'))) == whole
+
+
+def test_help_measures_nothing(monkeypatch, capsys):
+    monkeypatch.setattr(coverage_of_tests, 'measure', None)
+    with pytest.raises(SystemExit, match='0'):
+        coverage_of_tests.main(['--help'])
+    assert 'make coverage' in capsys.readouterr().out

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip('yaml')
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.ros.yaml_text import MAX_DEPTH, MAX_FILE_BYTES, read_yaml, read_yaml_file
+from screw_dynamics_ros.ros.text_files import MAX_DEPTH, MAX_FILE_BYTES, read_yaml, read_yaml_file
 
 BOMB = 'a: &a [x, x, x, x, x, x, x, x, x]\n' + ''.join(
     f'{chr(ord("b") + k)}: &{chr(ord("b") + k)} [{", ".join(["*" + chr(ord("a") + k)] * 9)}]\n'

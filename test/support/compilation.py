@@ -47,6 +47,7 @@ CASES = {
         False,
     ),
     'planar, floating': (random_description(3, 5, ('planar', 'revolute', 'floating')), True),
+    'ball': (random_description(4, 4, ('ball', 'revolute')), False),
 }
 ALL_CASES = pytest.mark.parametrize('case', CASES)
 

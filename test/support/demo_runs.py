@@ -10,8 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from screw_dynamics_ros.cli.demo.push import Push
-from screw_dynamics_ros.cli.demo.recording import DemoRecording
+from screw_dynamics_ros.cli.demo.recording import DemoRecording, Push
 from screw_dynamics_ros.core import Robot
 from support.robots import BUNDLED
 

@@ -134,6 +134,30 @@ class FreeRobot(FreeModel):
         return self.host.payload_status()
 
 
+def in_equilibrium(made, wrenches):
+    """Return torques of joints for contact wrenches (linear first), and what the base lacks."""
+    x, _ = made.state()
+    forces = pin.computeGeneralizedGravity(made.model, made.data, x)
+    for foot, wrench in wrenches.items():
+        frame = made.model.getFrameId(foot, pin.BODY)
+        J = pin.computeFrameJacobian(made.model, made.data, x, frame, pin.LOCAL)
+        forces = forces - J.T @ wrench
+    return forces[made.order[6:]], forces[:6]
+
+
+def standing(made, feet):
+    """Return forces of feet, as wrenches, that carry the robot at rest in its configuration."""
+    x, _ = made.state()
+    gravity = pin.computeGeneralizedGravity(made.model, made.data, x)[:6]
+    columns = []
+    for foot in feet:
+        frame = made.model.getFrameId(foot, pin.BODY)
+        J = pin.computeFrameJacobian(made.model, made.data, x, frame, pin.LOCAL)
+        columns.append(J[:3, :6].T)
+    forces = np.linalg.lstsq(np.hstack(columns), gravity, rcond=None)[0].reshape(-1, 3)
+    return {foot: np.pad(force, (0, 3)) for foot, force in zip(feet, forces)}
+
+
 def write(part, axes, values):
     for axis, value in zip(axes, values):
         setattr(part, axis, float(value))

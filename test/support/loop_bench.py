@@ -34,37 +34,54 @@ OUTCOMES = {
 
 
 class TestedRcl(rcl.Rcl):
-    """The loop with functions of the test."""
+    """The loop with functions of the test; its code is that of all benches."""
+
+    _library, _kept, _active = None, (), None
 
     def __init__(self, bench):
         self.allocator = rcl.Allocator()
+        functions = loop.process, loop.receive, loop.answer
+        if TestedRcl._library is None:
+            TestedRcl._library = self._compiled(functions)
+        self.library = self._library
+
+        def of_bench(function):
+            def call(*arguments):
+                TestedRcl._active = bench
+                return function(*arguments)
+
+            return call
+
+        self.process, self.receive, self.answer = (
+            of_bench(self.library.callable(each)) for each in functions
+        )
+
+    @classmethod
+    def _compiled(cls, functions):
         integer, pointer = ctypes.c_int32, ctypes.c_void_p
 
         def publish(publisher, serialized, _):
-            bench.published(publisher, serialized)
+            cls._active.published(publisher, serialized)
             return 0
 
         def gettime(clock, time):
-            is_wall = clock == externals.REALTIME
-            now = bench.clock.time_ns() if is_wall else bench.clock.monotonic_ns()
+            read, is_wall = cls._active.clock, clock == externals.REALTIME
             words = ctypes.cast(time, ctypes.POINTER(ctypes.c_int64))
-            words[0], words[1] = divmod(now, SECOND)
+            words[0], words[1] = divmod(read.time_ns() if is_wall else read.monotonic_ns(), SECOND)
             return 0
 
         def get_now(_, now):
-            ctypes.cast(now, ctypes.POINTER(ctypes.c_int64))[0] = bench.clock.time_ns()
+            ctypes.cast(now, ctypes.POINTER(ctypes.c_int64))[0] = cls._active.clock.time_ns()
             return 0
 
-        self._kept = [
+        cls._kept = (
             ctypes.CFUNCTYPE(integer, pointer, pointer, pointer)(publish),
             ctypes.CFUNCTYPE(integer, integer, pointer)(gettime),
             ctypes.CFUNCTYPE(integer, pointer, pointer)(get_now),
-        ]
+        )
         names = 'rcl_publish_serialized_message', 'clock_gettime', 'rcl_clock_get_now'
-        addresses = [ctypes.cast(each, pointer).value for each in self._kept]
-        functions = loop.process, loop.receive, loop.answer
-        self.library = compiled([*functions, *loop.STEPS], dict(zip(names, addresses)))
-        self.process, self.receive, self.answer = map(self.library.callable, functions)
+        addresses = [ctypes.cast(each, pointer).value for each in cls._kept]
+        return compiled([*functions, *loop.STEPS], dict(zip(names, addresses)))
 
     @staticmethod
     def clock(clock, now):

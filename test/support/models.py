@@ -118,15 +118,12 @@ def random_configuration(
 ) -> np.ndarray:
     """Return q, or a stack of them, far from zero; quaternions are of unit length."""
     q = rng.uniform(-2.5, 2.5, (*stack, robot.nq))
-    starts = [robot.joint_coordinates(name)[0] for name in robot.joint_names]
-    free = [s.start for s in starts if s.stop - s.start == 7]
-    if robot.nq > sum(s.stop - s.start for s in starts):  # a floating base
-        free.append(0)
-    for start in free:
+    ends = [robot.joint_coordinates(name)[0].stop for name in robot.joint_names]
+    joints = {joint.name: joint.kind for joint in robot.description.joints}
+    ends = [end for end, name in zip(ends, robot.joint_names) if joints[name].has_quaternion]
+    for end in [*ends, *[7] * robot.floating_base]:
         quaternion = rng.normal(size=(*stack, 4))
-        q[..., start + 3 : start + 7] = quaternion / np.linalg.norm(
-            quaternion, axis=-1, keepdims=True
-        )
+        q[..., end - 4 : end] = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
     return q
 
 

@@ -94,8 +94,7 @@ def write_stack(path, robot, count, description, seed=0, rate=1000.0):
     """Write a motion of a robot with `count` states by stacks: long recordings, quickly."""
     from screw_dynamics_ros.ros.recordings import forms
     from screw_dynamics_ros.ros.recordings.forms import Form, packed_stamps
-    from screw_dynamics_ros.ros.recordings.mcap_records import McapChannel, Schema, sized
-    from screw_dynamics_ros.ros.recordings.mcap_writer import McapWriter
+    from screw_dynamics_ros.ros.recordings.mcap import McapChannel, McapWriter, Schema, sized
     from screw_dynamics_ros.ros.recordings.outputs import Rows, message_head
 
     n, names, block, start = robot.nv, list(robot.joint_names), 4096, 1_700_000_000_000_000_000

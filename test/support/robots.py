@@ -21,6 +21,23 @@ UNREADABLE = {
     'ur3.urdf': 'has no links',
 }
 
+#: Arms, hands, legs, humanoids, drones, robots on wheels, with and without mimic joints; those that
+#: some tests name as exceptions.
+SAMPLED = {
+    'allegro_hand_description/allegro_left_hand.urdf', 'anymal_b_simple_description/anymal.urdf',
+    'asr_twodof_description/TwoDofs.urdf', 'baxter_description/baxter.urdf',
+    'bolt_description/bolt.urdf', 'borinot_description/borinot_flying_arm_2.urdf',
+    'double_pendulum_description/double_pendulum.urdf',
+    'double_pendulum_description/double_pendulum_continuous.urdf',
+    'double_pendulum_description/double_pendulum_simple.urdf',
+    'hector_description/quadrotor_base.urdf', 'icub_description/icub.urdf',
+    'iris_description/iris.urdf', 'iris_description/iris_simple.urdf',
+    'panda_description/panda.urdf', 'quadruped_description/quadruped.urdf',
+    'romeo_description/romeo.urdf', 'romeo_description/romeo_laas_small.urdf',
+    'solo_description/solo.urdf', 'talos_data/talos_reduced.urdf',
+    'tiago_description/tiago.urdf', 'ur_description/ur5_robot.urdf',
+}  # fmt: skip
+
 
 def bundled_robots() -> list[Path]:
     """Return the URDFs of this package."""
@@ -47,6 +64,12 @@ def all_example_robots() -> tuple[Path, ...]:
 def example_robots() -> list[Path]:
     """Return the URDFs of example-robot-data that describe a robot."""
     return [path for path in all_example_robots() if path.name not in UNREADABLE]
+
+
+def sampled_robots() -> list[Path]:
+    """Return example robots that differ from one another; every one if EVERY_ROBOT is set."""
+    every = example_robots()
+    return every if os.environ.get('EVERY_ROBOT') else [p for p in every if robot_id(p) in SAMPLED]
 
 
 def robot_id(path: Path) -> str:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter, defaultdict
 from functools import partial
@@ -35,9 +34,9 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from screw_dynamics_ros.cli.demo.node_processes import end_with_parent
 from screw_dynamics_ros.ros.topics.subscriptions import subscribe
 from support.paths import ROOT
+from support.warm_processes import start
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 DEADLINE = 240.0  # s; only a failing test waits that long
@@ -76,14 +75,7 @@ class NodeProcess:
         ):
             parameters = {'max_delay': 0.0, **parameters}
         self.log = Path(folder) / f'{name}_{time.monotonic_ns()}.log'
-        command = [
-            sys.executable,
-            '-m',
-            'screw_dynamics_ros',
-            name,
-            '--ros-args',
-            *arguments,
-        ]
+        command = [name, '--ros-args', *arguments]
         for key, value in parameters.items():
             command += ['-p', f'{key}:={value}']
         environment = {
@@ -93,9 +85,7 @@ class NodeProcess:
             'PYTHONPATH': os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')]),
         }
         with self.log.open('w') as log:
-            self.process = subprocess.Popen(
-                command, env=environment, stdout=log, stderr=log, preexec_fn=end_with_parent
-            )
+            self.process = start(command, environment, log)
         self.running.append(self)
 
     def wait(self, deadline=DEADLINE):

@@ -26,11 +26,7 @@ def placed_anywhere(cls: type[Family], n: int, rng: Rng, **lengths: object) -> F
     """Return an arm with random signs, offsets, base and tool."""
     base, tool = se3.exp(rng.normal(size=(2, 6)))
     return cls(
-        **lengths,
-        sign=rng.choice([-1.0, 1.0], n),
-        offset=rng.normal(size=n),
-        base=base,
-        tool=tool,
+        **lengths, sign=rng.choice([-1.0, 1.0], n), offset=rng.normal(size=n), base=base, tool=tool
     )
 
 

@@ -10,12 +10,10 @@ import numpy as np
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.simulation import SimulatedRobot
-from screw_dynamics_ros.core.simulation.joint_servo import JointServo, ReferenceMotion
+from screw_dynamics_ros.core.simulation.joint_servo import JointServo
+from screw_dynamics_ros.core.simulation.posture import ReferenceMotion
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
-from screw_dynamics_ros.nodes.simulation.joint_targets import (
-    Command,
-    JointTargets,
-)
+from screw_dynamics_ros.nodes.simulation.joint_targets import Command, JointTargets
 from screw_dynamics_ros.nodes.simulation.plant import Motors
 from support.robots import urdf_path
 

@@ -24,12 +24,14 @@ def displaced(robot: Robot, q: np.ndarray, d: np.ndarray) -> np.ndarray:
         places.append((slice(0, 7), slice(0, 6)))  # a floating base
     result = q.copy()
     for place, rates in places:
-        if place.stop - place.start < 7:
+        size = place.stop - place.start
+        if size == rates.stop - rates.start:
             result[place] = q[place] + d[rates]
             continue
-        C = se3.pose(Rotation.from_quat(q[place][3:]).as_matrix(), q[place][:3])
-        C = C @ se3.exp(d[rates])
-        result[place] = np.append(C[:3, 3], Rotation.from_matrix(C[:3, :3]).as_quat())
+        x = np.concatenate([np.zeros(7 - size), q[place]])
+        C = se3.pose(Rotation.from_quat(x[3:]).as_matrix(), x[:3])
+        C = C @ se3.exp(np.concatenate([d[rates], np.zeros(7 - size)]))
+        result[place] = np.append(C[:3, 3], Rotation.from_matrix(C[:3, :3]).as_quat())[-size:]
     return result
 
 

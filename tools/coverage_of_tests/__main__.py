@@ -11,9 +11,11 @@ of the tests.
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +29,11 @@ RESULT = Path(__file__).with_name('results') / 'coverage.json'
 COUNTS = ('num_statements', 'covered_lines', 'num_branches', 'covered_branches')
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tests, write what they reach, and return their status."""
+    argparse.ArgumentParser(
+        prog='make coverage', description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    ).parse_args(arguments)
     folder = ROOT / BUILD
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob('*.tests.json'):

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import pytest
 from coverage import CoverageData
 
 PACKAGE = 'screw_dynamics_ros'
@@ -139,7 +140,7 @@ def read(path: Path, now: Mapping[str, str]) -> Measurement:
 def measure(root: Path, tests: Mapping[str, str]) -> tuple[Path, int]:
     """Run test files with coverage; return the file of the measurement, and pytest's status.
 
-    Tests that fail are left out.
+    Tests that fail are left out. SystemExit if the run is not whole: nothing is kept of it.
     """
     print(f'coverage of {len(tests)} test files', flush=True)
     number = len(list((root / BUILD).glob('*.tests.json')))
@@ -159,7 +160,10 @@ def measure(root: Path, tests: Mapping[str, str]) -> tuple[Path, int]:
         'TEST_DURATIONS': str(log),
         'PYTHONPATH': str(root),
     }
+    log.unlink(missing_ok=True)
     status = subprocess.run(command, cwd=root, env=os.environ | own, check=False).returncode
+    if status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or not log.exists():
+        raise SystemExit(f'the tests were interrupted (status {status}): nothing is measured')
     kept = {
         'root': str(root),
         'tests': dict(tests),

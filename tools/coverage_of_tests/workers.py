@@ -12,7 +12,7 @@ import subprocess
 from contextlib import suppress
 from typing import Any
 
-PROGRAM = 'screw_dynamics_ros.ros.process.worker_process'
+PROGRAM = 'screw_dynamics_ros.ros.process.worker'
 PATIENCE = 5.0  # s
 
 

@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import random
 import subprocess
 import warnings
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +103,10 @@ def changes_of(
     sample: int | None = None,
     seed: int = 1,
 ) -> list[Change]:
-    """Return one change of each line of files, of some lines, or of a random sample of lines."""
+    """Return one change of each line of files, of some lines, or of a random sample of lines.
+
+    Both are drawn for each line by its text: they stay the same when other lines change.
+    """
     sources = {file: (root / file).read_text() for file in files}
     candidates = {
         (file, line): every
@@ -109,13 +114,27 @@ def changes_of(
         for line, every in sorted(lines_with_changes(source).items())
         if lines is None or line in lines[file]
     }
-    found = list(candidates)
-    if sample is not None and sample < len(found):
-        found = sorted(random.Random(seed).sample(found, sample))
+    numbers = {
+        (file, line): number
+        for file, source in sources.items()
+        for line, number in numbers_of_lines(file, source, seed).items()
+    }
     changes = (
-        change_of(file, line, sources[file], candidates[file, line], seed) for file, line in found
+        change_of(file, line, sources[file], candidates[file, line], numbers[file, line])
+        for file, line in sorted(candidates, key=numbers.__getitem__)
     )
-    return [change for change in changes if change is not None]
+    found = islice((change for change in changes if change is not None), sample)
+    return sorted(found, key=lambda change: (change.file, change.line))
+
+
+def numbers_of_lines(file: str, source: str, seed: int) -> dict[int, int]:
+    """Return a random number of each line, of its text and how often that stands above."""
+    seen, numbers = Counter[str](), dict[int, int]()
+    for line, text in enumerate(map(str.strip, source.splitlines()), 1):
+        key = f'{seed} {file} {seen[text]} {text}'
+        numbers[line] = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], 'big')
+        seen[text] += 1
+    return numbers
 
 
 def lines_with_changes(source: str) -> dict[int, list[tuple[str, int]]]:
@@ -144,10 +163,10 @@ def is_star_of_parameters(node: Any) -> bool:
 
 
 def change_of(
-    file: str, line: int, source: str, candidates: list[tuple[str, int]], seed: int
+    file: str, line: int, source: str, candidates: list[tuple[str, int]], number: int
 ) -> Change | None:
     """Return a random one of the changes of a line; None if none of them compiles."""
-    order = random.Random(f'{seed} {file} {line}')
+    order = random.Random(number)
     for name, occurrence in order.sample(candidates, len(candidates)):
         code = mutate_code(source, operators()[name], occurrence)
         if code is None or not compiles(code):

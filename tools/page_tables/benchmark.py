@@ -83,6 +83,53 @@ COMPARED = (
 )
 
 
+def expectations(folder: Path) -> str:
+    """Return what a user can expect, one line each, with the measured numbers."""
+
+    def time(part: str, robot: str, name: str, whose: str = 'ours', **values: str) -> str:
+        figure = Results(folder, part).select(robot=robot, name=name, **values)[0]
+        return number(figure[whose]) + unit_of(figure)
+
+    def call(name: str) -> str:
+        panda, talos = (
+            time('single_calls', robot, name, peer=PYTHON)
+            for robot in ('Panda, 9 dof', 'TALOS, 44 dof')
+        )
+        return f'{panda} and {talos}'
+
+    def kilohertz(name: str, whose: str = 'ours') -> str:
+        return time('node_kilohertz', 'Panda', f'all outputs: {name}', whose)
+
+    one = 'inverse dynamics, one core'
+    least, most = times_slower(folder)
+    lines = (
+        f'One call from Python, for a Panda and for TALOS with 44 joints: inverse dynamics '
+        f'{call("inverse dynamics")}, mass matrix {call("mass matrix")}, derivatives of forward '
+        f'dynamics {call("derivatives of forward dynamics")}.',
+        f'The same from C: inverse dynamics of a Panda '
+        f'{time("c_code", "Panda, 9 dof", "inverse dynamics, C")}.',
+        f'Recordings and learning: {time("stacks", "Panda, 9 dof", one)} for each of 4096 samples '
+        '(inverse dynamics of a Panda, one core).',
+        f'One solution of inverse kinematics of a Panda: '
+        f'{time("inverse_kinematics", "Panda, 8 dof, one tip", "time")}.',
+        f'One simulated step of a Panda: '
+        f'{time("simulation", "Panda, 7 joints", "one arm, RK4", peer="mj_step")}.',
+        f'Nodes: {kilohertz("state to last one")} in the median from a joint state to the last of '
+        f'all outputs at 1 kHz, {kilohertz("state to last one", "ours_p99")} in 99 %; an echo in '
+        f'rclpy, which computes nothing: {kilohertz("state to last one", "theirs")} and '
+        f'{kilohertz("state to last one", "theirs_p99")}.',
+        f'`bringup` with all outputs of a Panda: {kilohertz("memory")} of memory, '
+        f'{kilohertz("share of a processor")} of a processor.',
+        f'Start of all functions of `bringup`: '
+        f'{time("first_use", "Panda, 7 joints", "everything bringup needs, first use")} the first '
+        'time, then from the cache '
+        f'{time("first_use", "Panda, 7 joints", "everything bringup needs, from the cache")}.',
+        f'Without llvmlite: {least:.0f} to {most:.0f} times as long for a call.',
+        'No hard deadlines from Python: use the C code for hard real time.',
+    )
+    return ''.join(f'* {line}\n' for line in lines)
+
+
 def overview(folder: Path) -> str:
     """Return how many times faster ours is, least and most, and each comparison that it loses."""
     rows, slower, kind = [], [], ''
@@ -98,7 +145,7 @@ def overview(folder: Path) -> str:
         of_times = part.startswith('node')  # these ratios are ours / theirs
         times_faster = [1.0 / f['ratio'] if of_times else f['ratio'] for f in figures]
         lost_here = [
-            f'{kind}, {label(figure)} ({number(ratio)} times, {peer})'
+            (kind, label(figure), peer, number(ratio))
             for figure, ratio in zip(figures, times_faster)
             if ratio < 1.0
         ]
@@ -117,8 +164,8 @@ def overview(folder: Path) -> str:
         rows,
         'ratios of medians, from the least to the most favorable comparison',
     )
-    listed = '; '.join(slower) or 'none'
-    return f'{text}Slower than the comparison, with the times that ours is faster: {listed}.\n'
+    heads = 'what', 'case', 'beside', 'ours is times faster'
+    return text + table(heads, slower, 'slower than the comparison')[:-1] if slower else text
 
 
 def machine(folder: Path) -> str:
@@ -161,7 +208,7 @@ def single_calls(folder: Path) -> str:
                 'times faster',
                 'Pinocchio C++',
                 'times faster',
-                'worse',
+                'remark',
             ),
             rows,
             'times in µs: median (99th percentile)',
@@ -203,7 +250,7 @@ def c_code(folder: Path) -> str:
             'times faster in C',
             'limit',
             'times faster as object file',
-            'worse',
+            'remark',
         ),
         rows,
         'times in ns: median',
@@ -244,7 +291,7 @@ def stacks(folder: Path) -> str:
             'C++ loop',
             'Python loop',
             'times faster than the best',
-            'worse',
+            'remark',
         ),
         rows,
         'times in µs per sample: median (99th percentile)',
@@ -280,7 +327,7 @@ def simulation(folder: Path) -> str:
             'ours is times faster',
             'ours: simulated s per s',
             'limit',
-            'worse',
+            'remark',
         ),
         rows,
         'times per step and arm: median (99th percentile); share of a core: mean (99th percentile) '
@@ -305,7 +352,7 @@ def absolute_coordinates(folder: Path) -> str:
         for figure in results.figures
     ]
     return table(
-        ('system', 'what', 'ours', 'beside', 'theirs', 'theirs / ours', 'limit', 'worse'),
+        ('system', 'what', 'ours', 'beside', 'theirs', 'theirs / ours', 'limit', 'remark'),
         rows,
         'times in µs: median (99th percentile); of the growth, ours / theirs',
     ) + verdict(results)
@@ -333,7 +380,7 @@ def inverse_kinematics(folder: Path) -> str:
                 )
             )
     return table(
-        ('robot', 'solver', 'solved', 'time', 'ours is times faster', 'we are worse in'),
+        ('robot', 'solver', 'solved', 'time', 'ours is times faster', 'remark'),
         rows,
         'times in µs: median (99th percentile)',
     ) + verdict(results)
@@ -367,7 +414,7 @@ def nodes(folder: Path) -> str:
             )
         )
     text = table(
-        ('what', 'ours', 'beside', 'theirs', 'ours / theirs', 'limit', 'worse'),
+        ('what', 'ours', 'beside', 'theirs', 'ours / theirs', 'limit', 'remark'),
         rows,
         'median (99th percentile) for times; ratios of latencies are ours / theirs',
     )
@@ -410,7 +457,7 @@ def instruction_sets(folder: Path) -> str:
         if len(found) == len(sets) and '2 cores' not in what and 'as is' not in robot
     ]
     return table(
-        ('robot', 'function', *sets, 'worse'),
+        ('robot', 'function', *sets, 'remark'),
         rows,
         'ours, and how many times faster that is than Pinocchio C++ compiled for the same set',
     ) + verdict(results)
@@ -428,7 +475,7 @@ def start(folder: Path) -> str:
             (figure['robot'], name, ours(figure, unit=True), limit(figure), lost(figure)),
         )
     text = table(
-        ('robot', 'what', 'ours', 'limit', 'worse'),
+        ('robot', 'what', 'ours', 'limit', 'remark'),
         rows,
         'median (99th percentile, or the longest of five starts)',
     )
@@ -451,6 +498,7 @@ def times_slower(folder: Path) -> tuple[float, float]:
 
 
 TABLES: dict[str, Callable[[Path], str]] = {
+    'expectations': expectations,
     'overview': overview,
     'machine': machine,
     'single_calls': single_calls,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 Figure = dict[str, Any]
+TIMES = 'us', 'ms', 's'  # units of figures
 
 
 class Results:
@@ -118,11 +119,11 @@ def note(figure: Figure | None) -> str:
 
 
 def lost(*figures: Figure | None) -> str:
-    """Return, in bold, where a peer is better, and that a requirement is missed."""
+    """Return, in bold, that another program is faster or has less, and that a limit is missed."""
     words = []
     for figure in figures:
         if figure and figure['worse']:
-            words += [f'{name} of {figure["peer"]}' for name in figure['worse']]
+            words.append('slower' if figure.get('unit') in TIMES else 'worse')
         if figure and figure.get('fulfilled') is False:
             words.append('limit missed')
     return f'**{"; ".join(dict.fromkeys(words))}**' if words else ''
@@ -144,29 +145,34 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], what: str) -> str
 
 
 def verdict(results: Results) -> str:
-    """Return what comparisons are lost and what limits are missed, and of how many."""
+    """Return the numbers of lost comparisons and missed limits, and a table of them."""
     compared = [f for f in results.figures if not f.get('peer', 'ours').startswith('ours')]
-    worse = [figure for figure in compared if figure['worse']]
     required = [figure for figure in results.figures if 'fulfilled' in figure]
     missed = [figure for figure in required if not figure['fulfilled']]
+    listed = [figure for figure in results.figures if figure in missed or figure['worse']]
     files = ', '.join(f'[{part}.json](benchmarks/results/{part}.json)' for part in results.parts)
-    text = ''
+    parts = [f'{len(missed)} of {len(required)} limits are missed'] if required else []
     if compared:
-        text = f'Of {len(compared)} comparisons in {files} we lose {len(worse)}'
-        text += _listed(f'{label(f)} ({", ".join(f["worse"])} of {f["peer"]})' for f in worse)
-        text += '. '
-    text += f'Of {len(required)} limits of our own we miss {len(missed)}'
-    text += _listed(
-        f'{label(f)}{" against " + f["peer"] if "peer" in f else ""} ({limit(f)})' for f in missed
-    )
-    return f'{text}.\n'
+        worse = sum(bool(figure['worse']) for figure in compared)
+        parts.insert(0, f'{worse} of {len(compared)} comparisons are lost')
+    text = f'In {files}, {" and ".join(parts)}.\n'
+    if not listed:
+        return text
+    rows = [
+        (
+            label(figure),
+            ours(figure, unit=True),
+            figure.get('peer', ''),
+            theirs(figure) if 'peer' in figure else '',
+            limit(figure),
+            lost(figure),
+        )
+        for figure in listed
+    ]
+    heads = 'case', 'ours', 'beside', 'theirs', 'limit', 'remark'
+    return f'{text}\n{table(heads, rows, "lost comparisons and missed limits")[:-1]}'
 
 
 def label(figure: Figure) -> str:
     """Return robot and name."""
     return f'{figure["robot"]}, {figure["name"]}'
-
-
-def _listed(parts: Iterable[str]) -> str:
-    text = '; '.join(parts)
-    return f': {text}' if text else ''

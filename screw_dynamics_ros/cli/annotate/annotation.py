@@ -32,12 +32,9 @@ from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.states import StateMaker, States
 from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 
-from ..joint_motions import JointMotions, moving
-from ..recorded_joints import recorded_robot
-from .model_states import ModelStates, topic_name
-from .request import Request
-from .tables import ParquetTable
-from .topics import Topics
+from ..recorded_joints import JointMotions, moving, recorded_robot
+from .request import Request, Topics
+from .tables import ModelStates, ParquetTable, topic_name
 
 Progress = Callable[[float], None]
 
@@ -207,7 +204,7 @@ def read_states(
 
 
 def whole_motion(annotator: Annotator, states: States) -> MotionArrays:
-    """Return the motion of all joints; planar and floating joints are at zero."""
+    """Return the motion of all joints; planar, ball and floating joints are at zero."""
     robot = annotator.robot
     joints = ScalarJoints(robot)
     q, v, tau = states.q, states.v, states.tau

@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.recordings.sources import METADATA, RecordingError
 from screw_dynamics_ros.ros.recordings.storage import SUFFIXES, is_recording
 
-from ..joint_motions import finding_lines
+from ..report import finding_lines
 from .annotation import annotate_recording
 from .request import Request
 

@@ -32,8 +32,7 @@ from screw_dynamics_ros.core import ArgumentError, UnknownNameError, files
 from screw_dynamics_ros.core.lie import quaternions, se3
 from screw_dynamics_ros.core.measurement.identification.target_errors import TARGET
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.csv_text import read_csv
-from screw_dynamics_ros.ros.yaml_text import read_yaml
+from screw_dynamics_ros.ros.text_files import read_csv, read_yaml
 
 from ..command_line import UnusableError
 

@@ -25,8 +25,7 @@ from screw_dynamics_ros.ros.model_state import ModelStateLayout, ModelStateReade
 from screw_dynamics_ros.ros.names import topic_tokens
 from screw_dynamics_ros.ros.topics import qos
 
-from .push import Push
-from .recording import DRIVER, OUTPUTS, STAMPED, Contents, DemoRecording
+from .recording import DRIVER, OUTPUTS, STAMPED, Contents, DemoRecording, Push
 
 try:
     from screw_dynamics_msgs import msg
@@ -50,7 +49,7 @@ class Client:
     period : float
         Simulated time between two joint states [s].
     queued : int
-        Queue depth of each topic, for the time while the terminal is drawn or the machine is busy.
+        Queue depth of each topic, for the time while the machine is busy.
     """
 
     def __init__(self, node: Node, tool: str, period: float, queued: int) -> None:
@@ -147,7 +146,7 @@ class Client:
     def end(self) -> None:
         """Mark the latest joint state as the last one with expected outputs."""
         if self._recording is not None:
-            self._recording.end = int(self._recording.series['joint_states'].stamps(1)[0])
+            self._recording.end = self._recording.series['joint_states'].last_stamp
 
     @property
     def late(self) -> list[str]:
@@ -158,8 +157,7 @@ class Client:
         return [
             name
             for name in (*STAMPED, 'external', 'model_state')
-            if name in self._types
-            and recording.series[name].stamps(1).max(initial=0) < recording.end
+            if name in self._types and recording.series[name].last_stamp < recording.end
         ]
 
     def _message(self, name: str) -> Any:

@@ -1,19 +1,86 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages that the client of the demo receives in a run, as arrays by topic."""
+"""The push of the demo, and the messages that its client receives, as arrays by topic."""
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core.types import Array
+
+
+@dataclass(frozen=True)
+class Push:
+    """A force that rises smoothly, is constant, and falls smoothly.
+
+    Attributes
+    ----------
+    force : (3,) tuple
+        Force of the environment on the tool at full strength, in the tool frame [N]; the moment is
+        zero.
+    start, end : float
+        Times at which the force starts to rise and reaches zero again [s].
+    ramp : float
+        Duration of rise and fall [s].
+    settling : float
+        Settling time of the arm after the rise and after the fall [s].
+    """
+
+    force: tuple[float, float, float]
+    start: float
+    end: float
+    ramp: float = 0.5
+    settling: float = 1.0
+
+    def strength(self, time: ArrayLike) -> Array:
+        """Return the fraction of the full force at `time` [s], any shape; 0 outside, 1 inside."""
+        time = np.asarray(time, dtype=float)
+        rising = np.minimum(time - self.start, self.end - time) / self.ramp
+        x = np.clip(rising, 0.0, 1.0)
+        return x * x * (3.0 - 2.0 * x)  # continuous rate of change
+
+    def phases(self, acting: Array, period: float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return in which states the force is steady, and in which it is absent.
+
+        Parameters
+        ----------
+        acting : (n, 6) array
+            Wrenches on the tool in consecutive states [N m, N].
+        period : float
+            Shortest simulated time between them [s].
+
+        Returns
+        -------
+        steady, absent : (n,) arrays
+            Whether the force has its full strength and the arm has settled; and whether the force
+            is zero and the arm has settled.
+        """
+        size = np.linalg.norm(acting, axis=1)
+        full = size.max(initial=0.0)
+        settled = round(self.settling / period)
+        steady = since(size > (1.0 - 1e-6) * full, begins=False) >= settled
+        absent = since(size <= 1e-6 * full, begins=True) >= settled
+        return steady & (full > 0.0), absent
+
+
+def since(holds: NDArray[np.bool_], begins: bool) -> Array:
+    """Return the number of consecutive previous states in which `holds` is true (n,), or -1.
+
+    -1 marks states in which it is false. `begins` is the value before the first state.
+    """
+    index = np.arange(len(holds), dtype=float)
+    last = np.where(holds, -math.inf if begins else -1.0, index)
+    return np.where(holds, index - 1.0 - np.maximum.accumulate(last), -1.0)
+
 
 Integers = NDArray[np.int64]
 
@@ -55,31 +122,30 @@ class Series:
         self._messages.append(message)
         self._all = None
 
-    def arrivals(self, last: int = 0) -> Integers:
-        """Return the times of arrival [ns] of all or of the `last` messages."""
-        return np.array(self._arrivals[-last:], dtype=np.int64)
+    def arrivals(self) -> Integers:
+        """Return the times of arrival [ns]."""
+        return np.array(self._arrivals, dtype=np.int64)
 
-    def stamps(self, last: int = 0) -> Integers:
-        """Return the stamps [ns] of all or of the `last` messages."""
-        return self._read(last)[0]
+    @property
+    def last_stamp(self) -> int:
+        """Stamp of the last message [ns], 0 without messages."""
+        return self._decode(self._messages[-1])[0] if self._messages else 0
 
-    def values(self, last: int = 0) -> Array:
-        """Return the numbers, (messages, width), of all or of the `last` messages."""
-        return self._read(last)[1]
+    def stamps(self) -> Integers:
+        """Return the stamps [ns]."""
+        return self._read()[0]
 
-    def _read(self, last: int) -> tuple[Integers, Array]:
-        if self._all is not None:
-            return self._all[0][-last:], self._all[1][-last:]
-        contents = [self._decode(message) for message in self._messages[-last:]]
-        result = (
-            np.array([stamp for stamp, _ in contents], dtype=np.int64),
-            np.array([numbers for _, numbers in contents], dtype=np.float64).reshape(
-                len(contents), self._width
-            ),
-        )
-        if not last:
-            self._all = result
-        return result
+    def values(self) -> Array:
+        """Return the numbers, (messages, width)."""
+        return self._read()[1]
+
+    def _read(self) -> tuple[Integers, Array]:
+        if self._all is None:
+            contents = [self._decode(message) for message in self._messages]
+            numbers = np.array([numbers for _, numbers in contents], dtype=np.float64)
+            stamps = np.array([stamp for stamp, _ in contents], dtype=np.int64)
+            self._all = stamps, numbers.reshape(len(contents), self._width)
+        return self._all
 
 
 class DemoRecording:
@@ -169,7 +235,7 @@ class DemoRecording:
             rotation = rotation * Rotation.from_quat(numbers[:, 3:])
         return position, rotation
 
-    def latency(self, last: int = 0) -> tuple[NDArray[np.intp], Array, Array]:
+    def latency(self) -> tuple[NDArray[np.intp], Array, Array]:
         """Return the latency of the outputs, for joint states with all outputs.
 
         Returns
@@ -181,13 +247,13 @@ class DemoRecording:
             arrival of the last of its stamped outputs [s].
         """
         states = self.series['joint_states']
-        stamps, arrivals = states.stamps(last), states.arrivals(last)
+        stamps, arrivals = states.stamps(), states.arrivals()
         complete: NDArray[np.intp] = np.arange(len(stamps))
         latest = np.zeros(len(stamps), dtype=np.int64)
         for name in STAMPED:
             series = self.series[name]
-            _, mine, theirs = np.intersect1d(stamps, series.stamps(last), return_indices=True)
-            latest[mine] = np.maximum(latest[mine], series.arrivals(last)[theirs])
+            _, mine, theirs = np.intersect1d(stamps, series.stamps(), return_indices=True)
+            latest[mine] = np.maximum(latest[mine], series.arrivals()[theirs])
             complete = np.intersect1d(complete, mine)
         return (
             complete,

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Evaluation of a recording of the demo: statistics, comparisons, result."""
+"""Evaluation of a recording of the demo: statistics, comparisons, result, plot."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
 
+from screw_dynamics_ros.comparison.peer import ModelSource, RefusalError
+from screw_dynamics_ros.comparison.pinocchio_peer import PinocchioPeer
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.types import Array
 
-from ..command_line import write_whole
-from ..doctor.pinocchio_oracle import by_pinocchio
+from ..command_line import GRAVITY, save_figure, write_whole
 from ..library_messages import caught_messages
-from .push import Push
-from .recording import OUTPUTS, STAMPED, DemoRecording
+from ..report import Section, digits, text
+from .recording import OUTPUTS, STAMPED, DemoRecording, Push, singular_values
 
 # Limits of the comparisons. The estimate of the external wrench neglects accelerations, so it
 # contains the inertial torques of the moving arm; so does the difference between the torques of the
@@ -234,22 +236,31 @@ def compare_with_pinocchio(
     q, v, _ = np.split(states, 3, axis=1)
     deviations, printed = dict.fromkeys(PINOCCHIO, math.nan), []
     if len(states):
-        with caught_messages() as printed:
-            expected = by_pinocchio(urdf.read_text(), tool, recording.joints, q, v)
-        if expected is None:
-            return [], ('Pinocchio (pip install pin) is not installed: nothing compared with it',)
+        text = urdf.read_text()
+        described = read_robot_description(text)
+        try:
+            with caught_messages() as printed:
+                peer = PinocchioPeer(ModelSource(text, described, described, np.array(GRAVITY)))
+        except RefusalError as error:
+            return [], (f'Pinocchio {error}: nothing compared with it',)
+        G, c = peer.joints.gain, peer.joints.offset
+        free = [
+            joint.name for joint in described.joints if joint.kind.is_scalar and not joint.mimic
+        ]
+        order = [recording.joints.index(name) for name in free]
+        expected = [peer.compute(G @ x + c, G @ y) for x, y in zip(q[:, order], v[:, order])]
+        poses = np.array([each.poses[tool] for each in expected])
+        weight = np.array([each.gravity for each in expected])
+        bias = np.array([each.bias for each in expected])
         position, rotation = recording.tool_pose(moving)
-        deviations = dict(
-            zip(
-                PINOCCHIO,
-                (
-                    worst(position - expected.position),
-                    worst((rotation.inv() * expected.rotation).magnitude()),
-                    worst(gravity - expected.gravity),
-                    worst(coriolis - expected.coriolis),
-                ),
-            )
+        turned = rotation.inv() * Rotation.from_matrix(poses[:, :3, :3])
+        errors = (
+            position - poses[:, :3, 3],
+            turned.magnitude(),
+            gravity[:, order] - weight @ G,
+            coriolis[:, order] - (bias - weight) @ G,
         )
+        deviations = dict(zip(PINOCCHIO, map(worst, errors)))
     return [
         DemoComparison(f'{name} against Pinocchio', value, LIMITS['Pinocchio'], PINOCCHIO[name])
         for name, value in deviations.items()
@@ -288,27 +299,30 @@ def worst(values: ArrayLike) -> float:
 # --- output -------------------------------------------------------------------------------------
 
 
-def as_text(report: DemoReport) -> list[str]:
+def as_text(report: DemoReport) -> str:
     """Return the report in lines of at most 79 columns."""
-    text = [
-        f'{report.joint_states} joint states in {report.duration:.1f} s',
-        '',
-        'messages per second',
+    head = f'{report.joint_states} joint states in {report.duration:.1f} s'
+    rates = [(name, f'{value:.1f}') for name, value in report.rates.items()]
+    latencies = [
+        (words, *(f'{report.latency[f"{what} since {origin}"]:.2f}' for what in ('median', 'p99')))
+        for words, origin in (
+            ('from the arrival of the joint state here', 'arrival'),
+            ('from its stamp by the driver', 'stamp'),
+        )
     ]
-    text += [f'  {name:<20}{value:10.1f}' for name, value in report.rates.items()]
-    text += ['', f'{"latency measured here, including drawing":<40}{"median":>12}{"99 %":>12}']
-    for origin, words in (
-        ('arrival', 'from the arrival of the joint state here'),
-        ('stamp', 'from its stamp by the driver'),
-    ):
-        median, p99 = (report.latency[f'{what} since {origin}'] for what in ('median', 'p99'))
-        text.append(f'  {words:<40}{median:7.2f} ms{p99:9.2f} ms')
-    text += ['', f'{"comparison":<44}{"measured":>12}{"at most":>12}']
-    for c in report.comparisons:
-        verdict = 'PASS' if c.passed else 'FAIL'
-        text.append(f'  {verdict}  {c.name:<38}{c.value:10.2g}{c.limit:12.2g}  {c.unit}')
-    text += [f'        {remark}' for remark in report.remarks]
-    return text
+    compared = [
+        (f'{"PASS" if c.passed else "FAIL"}  {c.name}', *digits((c.value, c.limit), 2), c.unit)
+        for c in report.comparisons
+    ]
+    last = Section('comparisons').table(('', 'measured', 'at most', ''), compared)
+    last.lines += report.remarks
+    return text(
+        [
+            Section(head).table(('messages', '[1/s]'), rates),
+            Section('latency measured here [ms]').table(('', 'median', '99 %'), latencies),
+            last,
+        ]
+    )
 
 
 def save(report: DemoReport, path: Path, extra: dict[str, Any]) -> None:
@@ -326,3 +340,137 @@ def finite(value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+COLORS = ('#0b6fa4', '#d1495b', '#3b8e5a', '#8d5fa8', '#e08e00', '#5b6770', '#17a2a2', '#a0522d')
+STYLE = {
+    'font.size': 9,
+    'axes.titlesize': 10,
+    'axes.titleweight': 'bold',
+    'axes.titlelocation': 'left',
+    'axes.spines.top': False,
+    'axes.spines.right': False,
+    'axes.grid': True,
+    'grid.color': '#e4e4e4',
+    'axes.axisbelow': True,
+    'legend.frameon': False,
+    'lines.linewidth': 1.4,
+}
+MAX_CURVE_POINTS = 4000  # per curve
+
+
+def save_picture(recording: DemoRecording, push: Push, path: Path, title: str) -> None:
+    """Draw forces, torques, singular values and latency; raises ImportError without matplotlib."""
+    import matplotlib
+
+    matplotlib.use('Agg')
+    from matplotlib import pyplot
+
+    with pyplot.rc_context(STYLE):
+        figure, axes = pyplot.subplots(
+            4, 1, figsize=(10, 11), sharex=True, height_ratios=(3, 4, 2, 2), layout='constrained'
+        )
+        figure.suptitle(title, fontsize=11)
+        axes[0].text(
+            (push.start + push.end) / 2,
+            1.0,
+            'push',
+            ha='center',
+            va='bottom',
+            transform=axes[0].get_xaxis_transform(),
+            color='#a07400',
+        )
+        for axis, draw in zip(axes, (draw_force, draw_torques, draw_singular_values, draw_latency)):
+            axis.axvspan(push.start, push.end, color='#fff3d6', lw=0)
+            draw(axis, recording)
+            axis.margins(x=0.0)
+        axes[-1].set_xlabel('time [s]')
+        axes[-1].set_xlim(left=0.0)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save_figure(figure, path, 110)
+        pyplot.close(figure)
+
+
+def draw_force(axis: Any, recording: DemoRecording) -> None:
+    """Draw the applied force and its estimate."""
+    wrench, applied = recording.series['wrench'].values(), recording.series['applied'].values()
+    for i, name in enumerate('xyz'):
+        axis.plot(
+            *thin(recording.time('applied'), applied[:, i]),
+            color='black',
+            lw=0.9,
+            ls=(0, (5, 3)),
+            zorder=3,
+            label='applied' if i == 0 else None,
+        )
+        axis.plot(
+            *thin(recording.time('wrench'), wrench[:, i]),
+            color=COLORS[i],
+            label=f'estimated {name}',
+        )
+    axis.set(title='Force on the tool, in the tool frame', ylabel='N')
+    beside(axis)
+
+
+def draw_torques(axis: Any, recording: DemoRecording) -> None:
+    """Draw the feedforward of the measured state and the torques of the simulator."""
+    count = len(recording.joints)
+    effort = recording.series['joint_states'].values()[:, 2 * count :]
+    feedforward = recording.series['feedforward'].values()
+    for i, joint in enumerate(recording.joints):
+        color = COLORS[i % len(COLORS)]
+        axis.plot(
+            *thin(recording.time('joint_states'), effort[:, i]), color=color, lw=2.6, alpha=0.35
+        )
+        axis.plot(
+            *thin(recording.time('feedforward'), feedforward[:, i]),
+            color=color,
+            lw=1.1,
+            label=joint,
+        )
+    axis.set(
+        title='Joint torques: feedforward of the measured state (thin), simulator (wide)',
+        ylabel='N m',
+    )
+    beside(axis)
+
+
+def draw_singular_values(axis: Any, recording: DemoRecording) -> None:
+    """Draw the singular values of the Jacobian of the tool."""
+    time, values = recording.time('jacobian'), recording.series['jacobian'].values()
+    if len(values):
+        for i, sigma in enumerate(singular_values(values).T):
+            axis.plot(*thin(time, sigma), color=COLORS[i], label=rf'$\sigma_{i + 1}$')
+    axis.set(title='Singular values of the Jacobian of the tool', ylim=(0, None))
+    beside(axis)
+
+
+def draw_latency(axis: Any, recording: DemoRecording) -> None:
+    """Draw the time from the arrival of a joint state to that of its last output."""
+    index, since_arrival, _ = recording.latency()
+    milliseconds = since_arrival * 1e3
+    axis.scatter(
+        recording.time('joint_states')[index], milliseconds, s=3, lw=0, color=COLORS[5], alpha=0.6
+    )
+    for percent, color in ((50, COLORS[0]), (99, COLORS[1])):
+        if len(milliseconds):
+            level = float(np.percentile(milliseconds, percent))
+            axis.axhline(level, color=color, lw=1.1, label=f'{percent} %: {level:.2f} ms')
+            axis.set_ylim(0.0, 2.5 * level)
+    axis.set(
+        title='Latency to the last output, measured by this client',
+        ylabel='ms',
+    )
+    beside(axis)
+
+
+def beside(axis: Any) -> None:
+    """Put the legend to the right of the curves."""
+    if axis.get_legend_handles_labels()[0]:
+        axis.legend(loc='upper left', bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0)
+
+
+def thin(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Reduce the number of points below the resolution of the plot."""
+    step = max(1, len(time) // MAX_CURVE_POINTS)
+    return time[::step], values[::step]

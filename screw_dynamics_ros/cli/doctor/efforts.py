@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.measurement.identification.effort_scales import eff
 from screw_dynamics_ros.core.measurement.identification.state_checks import joints_subject
 from screw_dynamics_ros.core.types import Array
 
-from .section import Section
+from ..report import Section
 from .session_data import Configuration
 
 MAX_REST_VELOCITY = 0.02  # rad/s, m/s

@@ -35,7 +35,7 @@ from screw_dynamics_ros.ros.process.start_parameters import check_arguments, rea
 from screw_dynamics_ros.ros.topics import qos
 
 from ..command_line import UnusableError, progress_bar
-from ..joint_motions import JointMotions
+from ..recorded_joints import JointMotions
 from .running_parameters import read_configuration, read_payloads
 from .session_data import SessionData
 

@@ -25,6 +25,7 @@ from screw_dynamics_ros.core.measurement.identification.effort_scales import (
 from screw_dynamics_ros.ros.drivers import Driver, presets, read_driver, recognized
 from screw_dynamics_ros.ros.names import shorten
 
+from ..report import Section
 from .efforts import (
     FRICTION_SHARE,
     MIN_GRAVITY_SHARE,
@@ -36,7 +37,6 @@ from .efforts import (
     poses_at_rest,
     sum_of,
 )
-from .section import Section
 from .session_data import SessionData
 from .suggestion import BRINGUP, DYNAMICS, KINEMATICS, SHARED, WRENCHES, Suggestion
 from .topics import efforts

@@ -16,8 +16,8 @@ from screw_dynamics_ros.core.tree.joint_limits import of_velocities
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 from screw_dynamics_ros.nodes.parameters.base_parameters import FIXED
 
+from ..report import Section
 from .efforts import RecordedEfforts, efforts_section
-from .section import Section
 from .session_data import SessionData
 
 MAX_RESERVE = 10.0  # effort limits over the torques that hold the robot; larger ones are no limits

@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,27 +43,59 @@ from screw_dynamics_ros.ros.recordings.recording import read_recording
 from ..command_line import (
     UnusableError,
     add_gravity,
+    between,
     command_parser,
     execute,
     exit_statuses,
     names,
-    number,
+    option,
     positive,
     progress_bar,
+    some_of,
     write_file,
     write_whole,
 )
-from ..recorded_joints import add_recorded_robot, given_description
-from . import check, output_files, payload, picture, report, tool
-from .known_drives import KnownRobot, known_robot, of_reported_efforts
-from .recordings import are_poses, descriptions, of_robot
-
-URDF, PARAMETERS, REPORT, PICTURE = (
-    'identified.urdf',
-    'drives.yaml',
-    'report.md',
-    'report.png',
+from ..recorded_joints import add_recorded_robot
+from ..report import Section, add_html, html, markdown, text
+from . import output_files, payload, picture, report, tool
+from .recordings import (
+    KnownRobot,
+    are_poses,
+    known_robot,
+    of_reported_efforts,
+    of_robot,
+    recorded_description,
 )
+
+URDF, PARAMETERS = 'identified.urdf', 'drives.yaml'
+
+
+class Outcome(NamedTuple):
+    """What a run prints and writes.
+
+    Attributes
+    ----------
+    title : str
+    sections : list of Section
+    files : {str: str}
+        Texts by file name.
+    drawn : DynamicIdentification or ModelCheck, optional
+        Result of the picture and the page, which are written with the files.
+    name : str
+        File name of the picture and the page, without suffix.
+    more : sequence of Section
+        Sections of the page only.
+    status : int
+        Exit status.
+    """
+
+    title: str
+    sections: list[Section]
+    files: dict[str, str]
+    drawn: picture.Result | None = None
+    name: str = ''
+    more: Sequence[Section] = ()
+    status: int = DONE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -72,28 +105,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Print the report, write the files."""
-    if options.sensor is not None:
-        return identify_tool(options)
-    if options.check:
-        return judge(options)
     with progress_bar('identify') as progress:
-        given = recorded(options, progress)
-        if options.payload and are_poses(given.recordings):
-            return weigh(options, given)
-        text, result, notes, residual = identified(options, progress, given)
-    print('\n'.join([*report.lines(result, notes), *report.residual_table(residual)]))
-    if options.output is not None:
-        write(options.output, text, result, notes, residual, options.payload)
-    return DONE
+        found = outcome(options, progress)
+    print(text(found.sections))
+    drawn = None
+    if options.output is not None and (found.files or found.drawn):
+        drawn = write(options.output, found)
+    if options.html is not None:
+        content = b'' if drawn is None else drawn.read_bytes()
+        page = html(found.title, [*found.sections, *found.more], content)
+        write_file(options.html, '--html', page)
+    return found.status
 
 
-def identify_tool(options: argparse.Namespace) -> int:
-    """Print and write the tool on a force-torque sensor; return the exit status."""
-    found = tool.identified_tool(options)
-    print('\n'.join(tool.lines(found)))
-    if options.output is not None:
-        write_file(options.output / tool.PARAMETERS, '--output', tool.parameter_file(found))
-    return DONE
+def outcome(options: argparse.Namespace, progress: Callable[..., object]) -> Outcome:
+    """Return the outcome for the kind of recordings that the options select."""
+    if options.sensor is not None:
+        found = tool.identified_tool(options)
+        files = {tool.PARAMETERS: tool.parameter_file(found)}
+        return Outcome(f'Tool on {found.frame}', [tool.section(found)], files)
+    given = recorded(options, progress)
+    if options.check:
+        return checked(options, given)
+    if options.payload and are_poses(given.recordings):
+        return weighed(options, given)
+    result, residual = identified(options, given)
+    return Outcome(
+        f'Identification of {result.description.name}',
+        report.of_fit(result, given.notes, residual),
+        {
+            URDF: output_files.identified_urdf(given.text, result),
+            PARAMETERS: output_files.parameter_file(result, options.payload, residual),
+        },
+        result,
+        'report',
+        [report.groups(result)],
+    )
 
 
 class Recorded(NamedTuple):
@@ -117,12 +164,8 @@ def recorded(options: argparse.Namespace, progress: Callable[..., object]) -> Re
             )
         )
     progress(len(paths) / (len(paths) + 1), 'comparing' if options.check else 'identifying')
-    text = given_description(options)
-    if text is None:
-        text = descriptions(states)
-    if text is None:
-        raise UnusableError('no robot_description is recorded; give --urdf')
-    known = known_robot(text, options)
+    urdf = recorded_description(options, states)
+    known = known_robot(urdf, options)
     load = known_payload(options)
     recordings, notes = [], list(known.notes)
     for path, each in zip(paths, states):
@@ -132,49 +175,37 @@ def recorded(options: argparse.Namespace, progress: Callable[..., object]) -> Re
         )
         recordings.append(recording)
         notes += [f'{path.name}: {note}' for note in remarks]
-    return Recorded(text, known, recordings, notes)
+    return Recorded(urdf, known, recordings, notes)
 
 
-def weigh(options: argparse.Namespace, given: Recorded) -> int:
-    """Print the payload of poses at rest and write it; return the exit status."""
-    found = payload.payload_of_poses(
-        given.known.robot, options.payload, given.recordings, given.known.payloads
+def weighed(options: argparse.Namespace, given: Recorded) -> Outcome:
+    """Return the payload of poses at rest; its file only if it has a mass."""
+    link, known = options.payload, given.known
+    found = payload.payload_of_poses(known.robot, link, given.recordings, known.payloads)
+    files = {payload.PARAMETERS: payload.parameter_file(found, link)} if found.has_mass else {}
+    return Outcome(f'Payload on {link}', [payload.section(found, link, given.notes)], files)
+
+
+def checked(options: argparse.Namespace, given: Recorded) -> Outcome:
+    """Return the comparison of model and recordings."""
+    found = check_model(
+        given.known.robot,
+        given.recordings,
+        options.cutoff,
+        given.known.payloads,
+        given.known.delay,
+        options.measured_velocities,
     )
-    print('\n'.join(payload.lines(found, options.payload, given.notes)))
-    if options.output is not None and found.has_mass:
-        text = payload.parameter_file(found, options.payload)
-        write_file(options.output / payload.PARAMETERS, '--output', text)
-    return DONE
-
-
-def judge(options: argparse.Namespace) -> int:
-    """Print and write the comparison of model and recordings; return the exit status."""
-    with progress_bar('identify') as progress:
-        given = recorded(options, progress)
-        found = check_model(
-            given.known.robot,
-            given.recordings,
-            options.cutoff,
-            given.known.payloads,
-            given.known.delay,
-            options.measured_velocities,
-        )
-    print('\n'.join(check.lines(found, given.notes)))
-    if options.output is not None:
-        write_files(
-            options.output,
-            lambda path: picture.save_picture(found, path),
-            check.PICTURE,
-            lambda drawn: {check.REPORT: check.page(found, given.notes, drawn)},
-        )
-    return NEGATIVE if found.unexplained else DONE
+    title, status = f'Check of {found.description.name}', NEGATIVE if found.unexplained else DONE
+    sections = report.of_check(found, given.notes)
+    return Outcome(title, sections, {}, found, 'check', status=status)
 
 
 def identified(
-    options: argparse.Namespace, progress: Callable[..., object], given: Recorded | None = None
-) -> tuple[str, DynamicIdentification, list[str], UnloadedResidual | None]:
-    """Return URDF, result, notes, errors of external torques; of recordings `given`, if read."""
-    text, known, recordings, notes = recorded(options, progress) if given is None else given
+    options: argparse.Namespace, given: Recorded
+) -> tuple[DynamicIdentification, UnloadedResidual | None]:
+    """Return the result for recordings, and errors of external torques."""
+    _, known, recordings, _ = given
     robot = known.robot
     scale = robot.joint_names if options.scale == ('all',) else options.scale
     result = identify_recordings(
@@ -196,7 +227,7 @@ def identified(
     )
     identified_robot = Robot(result.description, gravity=robot.gravity, drives=result.drives)
     residual = unloaded_residual(identified_robot, result, recordings, options.payload)
-    return text, of_reported_efforts(result, known.calibration), notes, residual
+    return of_reported_efforts(result, known.calibration), residual
 
 
 def known_payload(options: argparse.Namespace) -> KnownLoad | None:
@@ -218,177 +249,96 @@ def known_payload(options: argparse.Namespace) -> KnownLoad | None:
     return KnownLoad(link, mass, (com[0], com[1], com[2]) if com else None)
 
 
-def write(
-    folder: Path,
-    text: str,
-    result: DynamicIdentification,
-    notes: Sequence[str],
-    residual: UnloadedResidual | None,
-    payload: str,
-) -> None:
-    """Write the files; raises `UnusableError`."""
-    write_files(
-        folder,
-        lambda path: picture.save_picture(result, path),
-        PICTURE,
-        lambda drawn: {
-            URDF: output_files.identified_urdf(text, result),
-            PARAMETERS: output_files.parameter_file(result, payload, residual),
-            REPORT: report.page(result, notes, drawn, residual),
-        },
-    )
-
-
-def write_files(
-    folder: Path,
-    draw: Callable[[Path], None],
-    name: str,
-    contents_of: Callable[[str], dict[str, str]],
-) -> None:
-    """Write a picture and text files; raises `UnusableError`.
-
-    Parameters
-    ----------
-    folder : Path
-    draw : callable
-        Writes the picture to a path.
-    name : str
-        File name of the picture.
-    contents_of : callable
-        Returns texts by file name, given the name of the picture ('' without one).
-    """
+def write(folder: Path, found: Outcome) -> Path | None:
+    """Write files, picture and page; return the picture's path; raises `UnusableError`."""
+    files, drawn = dict(found.files), None
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        drawn = ''
-        try:
-            draw(folder / name)
-            drawn = name
-        except ImportError:
-            print('no picture: matplotlib is not installed', file=sys.stderr)
-        contents = contents_of(drawn)
-        for each, content in contents.items():
+        if found.drawn is not None:
+            try:
+                picture.save_picture(found.drawn, folder / f'{found.name}.png')
+                drawn = folder / f'{found.name}.png'
+            except ImportError:
+                print('no picture: matplotlib is not installed', file=sys.stderr)
+            sections = [*found.sections, *found.more]
+            name = '' if drawn is None else drawn.name
+            files[f'{found.name}.md'] = markdown(found.title, sections, name)
+        for each, content in files.items():
             write_whole(folder / each, content.encode())
     except OSError as error:
         raise UnusableError(
             f'argument --output: cannot write to {folder}: {error.strerror}; choose a '
             'writable folder'
         ) from None
-    print(f'written: {", ".join(filter(None, (*contents, drawn)))} in {folder}')
+    names = [*files, *([] if drawn is None else [drawn.name])]
+    print(f'written: {", ".join(names)} in {folder}')
+    return drawn
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     negative = 'with --check: efforts of a moving joint are poorly modeled (R2 below 0.8)'
     parser = command_parser('identify', __doc__, exit_statuses(negative))
-    add = parser.add_argument
-    add('recordings', type=Path, nargs='+', metavar='RECORDING')
+    add = partial(option, parser)
+    add('recordings RECORDING', kind=Path, nargs='+')
     add_recorded_robot(
         parser, 'joints whose efforts and velocities are ignored; their drives are not identified'
     )
+    add('--output -o FOLDER', 'folder for URDF, drives.yaml and report', Path)
+    add_html(parser)
     add(
-        '--output',
-        '-o',
-        type=Path,
-        metavar='FOLDER',
-        help='folder for URDF, drives.yaml and report',
-    )
-    add(
-        '--scale',
-        type=names,
-        default=('auto',),
-        metavar='A,B',
-        help="joints whose effort scale is estimated: names, 'all', 'known' (none), or 'auto' "
+        '--scale A,B',
+        "joints whose effort scale is estimated: names, 'all', 'known' (none), or 'auto' "
         '(default): joints far from the nominal model',
+        names,
+        ('auto',),
     )
     add(
-        '--hold',
-        type=groups,
-        default=(),
-        metavar='A,B',
-        help=f'groups of parameters to keep at nominal values, of {", ".join(GROUPS)}',
+        '--hold A,B',
+        f'groups of parameters to keep at nominal values, of {", ".join(GROUPS)}',
+        some_of(GROUPS),
+        (),
     )
     add(
-        '--payload',
+        '--payload LINK',
+        'estimate the payload on this link; inertias of links stay nominal',
         default='',
-        metavar='LINK',
-        help='estimate the payload on this link; inertias of links stay nominal',
     )
+    add('--check', 'compare the model (URDF, --drives) with the recordings, without a fit')
     add(
-        '--check',
-        action='store_true',
-        help='compare the model (URDF, --drives) with the recordings, without a fit',
-    )
-    add(
-        '--sensor',
-        metavar='TOPIC',
-        help='estimate the tool on the force-torque sensor of this topic instead '
+        '--sensor TOPIC',
+        'estimate the tool on the force-torque sensor of this topic instead '
         '(geometry_msgs/WrenchStamped; /wrench of a table)',
     )
-    add('--sensor-frame', default='', metavar='LINK', help='link of the sensor (default: recorded)')
+    add('--sensor-frame LINK', 'link of the sensor (default: recorded)', default='')
     add(
         '--sensor-sign',
-        choices=('1', '-1'),
+        '-1: the sensor shows forces of the robot on the environment (default: 1)',
         default='1',
-        help='-1: the sensor shows forces of the robot on the environment (default: 1)',
+        choices=('1', '-1'),
     )
-    add('--loaded', type=Path, action='append', default=[], metavar='RECORDING')
+    add('--loaded RECORDING', default=[], kind=Path, action='append')
     add(
-        '--known-payload',
+        '--known-payload KNOWN_PAYLOAD',
+        'mass of the payload in --loaded recordings, and its center of mass if it is known '
+        'accurately: determines the scale of the efforts',
         nargs='+',
         metavar=('LINK', 'KG [X Y Z]'),
-        help='mass of the payload in --loaded recordings, and its center of mass if it is known '
-        'accurately: determines the scale of the efforts',
     )
     add(
-        '--stribeck',
-        type=positive,
-        metavar='SPEED',
-        help='estimate Stribeck friction, which is halved at this speed [rad/s, m/s]',
+        '--stribeck SPEED',
+        'estimate Stribeck friction, which is halved at this speed [rad/s, m/s]',
+        positive,
     )
     add(
-        '--smoothing',
-        type=positive,
-        default=0.01,
-        help='speed below which Coulomb friction is smoothed [rad/s, m/s] (0.01)',
+        '--smoothing SMOOTHING',
+        'speed below which Coulomb friction is smoothed [rad/s, m/s] (0.01)',
+        positive,
+        0.01,
     )
-    add(
-        '--cutoff',
-        type=positive,
-        metavar='HZ',
-        help='cutoff frequency of the filter (default: from the motion)',
-    )
-    add(
-        '--held-out',
-        type=share,
-        default=0.2,
-        metavar='FRACTION',
-        help='fraction of the data for validation (0.2)',
-    )
-    add(
-        '--robust', action='store_true', help='reduce the weight of outliers, for instance contacts'
-    )
-    add(
-        '--measured-velocities',
-        action='store_true',
-        help='use recorded velocities instead of derivatives of positions',
-    )
+    add('--cutoff HZ', 'cutoff frequency of the filter (default: from the motion)', positive)
+    add('--held-out FRACTION', 'fraction of the data for validation (0.2)', between(0.0, 0.5), 0.2)
+    add('--robust', 'reduce the weight of outliers, for instance contacts')
+    add('--measured-velocities', 'use recorded velocities instead of derivatives of positions')
     add_gravity(parser)
     return parser.parse_args(arguments)
-
-
-def share(text: str) -> float:
-    """Return a number from 0 to 0.5; raises `argparse.ArgumentTypeError`."""
-    value = number(text)
-    if not 0.0 <= value <= 0.5:
-        raise argparse.ArgumentTypeError(f'{text!r} is not between 0 and 0.5')
-    return value
-
-
-def groups(words: str) -> tuple[str, ...]:
-    """Return groups of parameters; raises `argparse.ArgumentTypeError`."""
-    chosen = names(words)
-    if not set(chosen) <= set(GROUPS):
-        raise argparse.ArgumentTypeError(
-            f'{words!r}: expected names of {", ".join(GROUPS)}, separated by commas'
-        )
-    return chosen

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 import yaml
 
-from screw_dynamics_ros.core.description.drives import NO_DRIVE, Drive
+from screw_dynamics_ros.core.description.drives import DRIVE_FIELDS, Drive
+from screw_dynamics_ros.core.description.friction import FRICTION
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.urdf_inertias import with_dynamics
 from screw_dynamics_ros.core.measurement.annotation.unloaded_residual import (
@@ -24,7 +25,7 @@ HEADER = """\
 DIGITS = 9
 
 #: Parameters that each drive has.
-USUAL = ('armature', 'damping', 'coulomb', 'smoothing')
+USUAL = ('armature', 'smoothing', *(name for name, row in FRICTION.items() if row.is_common))
 
 
 def identified_urdf(text: str, result: DynamicIdentification) -> str:
@@ -76,9 +77,9 @@ def parameter_file(
 def drive_parameters(drive: Drive) -> dict[str, object]:
     """Return the parameters of a drive, besides the usual ones those that are not the default."""
     found: dict[str, object] = {}
-    for name, default in vars(NO_DRIVE).items():
+    for name, field in DRIVE_FIELDS.items():
         value = getattr(drive, name)
-        if value is None or (value == default and name not in USUAL):
+        if value is None or (value == field.default and name not in USUAL):
             continue
         if isinstance(value, tuple):
             found[name] = [_rounded(x) if isinstance(x, float) else x for x in value]

@@ -5,22 +5,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import yaml
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
     EffortRecord,
     PayloadEstimate,
     estimate_payload,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording
-from screw_dynamics_ros.core.measurement.identification.intervals import between, with_interval
+from screw_dynamics_ros.core.measurement.identification.intervals import between
 
+from ..report import Section
 from .output_files import payload_parameters
+from .report import interval_row, noted
 
 PARAMETERS = 'payload.yaml'
 
@@ -40,24 +43,23 @@ def payload_of_poses(
     return estimate_payload(robot, link, records, known=known, measured=measured)
 
 
-def lines(found: PayloadEstimate, link: str, notes: Sequence[str]) -> Iterator[str]:
-    """Yield the report on the terminal."""
-    yield f'payload on {link}: {found.poses} poses at rest, efforts of {", ".join(found.joints)}'
-    for note in notes:
-        yield f'note    {note}'
+def section(found: PayloadEstimate, link: str, notes: Sequence[str]) -> Section:
+    """Return the report."""
+    made = Section(
+        f'payload on {link}: {found.poses} poses at rest, efforts of {", ".join(found.joints)}',
+        noted(notes),
+    )
     if not found.has_mass:
-        yield (
-            f'WARNING payload: {between(found.mass, found.mass_interval)} kg, smaller than its '
-            'interval; no payload is assumed'
-        )
-        return
+        mass = between(found.mass, found.mass_interval)
+        what = f'{mass} kg, smaller than its interval; no payload is assumed'
+        made.findings.append(Finding('warning', 'payload', what))
+        return made
     com, intervals = found.center_of_mass, found.center_of_mass_interval
-    rows = [('mass', found.mass, found.mass_interval, 'kg'), *zip('xyz', com, intervals, 'mmm')]
-    for name, value, half, unit in rows:
-        number, interval = with_interval(value, half, 5)
-        yield f'  {name:<10}{number:>12} +- {interval:<9} {unit}'
+    rows = [('mass', 'kg', found.mass, found.mass_interval), *zip('xyz', 'mmm', com, intervals)]
     residuals = ', '.join(f'{name} {x:.3g}' for name, x in zip(found.joints, found.residuals))
-    yield f'  residuals [N m, N]: {residuals}'
+    made.table((), [interval_row(*row) for row in rows])
+    made.lines.append(f'residuals [N m, N]: {residuals}')
+    return made
 
 
 def parameter_file(found: PayloadEstimate, link: str) -> str:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +22,6 @@ from screw_dynamics_ros.core.measurement.estimation.tool_identification import (
     identify_tool,
 )
 from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording
-from screw_dynamics_ros.core.measurement.identification.intervals import with_interval
 from screw_dynamics_ros.ros.recordings.recording import (
     RecordedWrenches,
     Recording,
@@ -30,9 +29,9 @@ from screw_dynamics_ros.ros.recordings.recording import (
     read_wrenches,
 )
 
-from ..command_line import UnusableError
-from ..recorded_joints import given_description
-from .recordings import are_poses, descriptions, of_robot
+from ..report import Section
+from .recordings import are_poses, of_robot, recorded_description
+from .report import interval_row, noted
 
 PARAMETERS = 'tool.yaml'
 MATCH_LIMIT_S = 0.02  # s between a joint state and the nearest sensor message
@@ -61,9 +60,7 @@ def identified_tool(options: argparse.Namespace) -> FoundTool:
         for path in options.recordings
     ]
     wrenches = [read_wrenches(path, options.sensor) for path in options.recordings]
-    text = given_description(options) or descriptions(states)
-    if text is None:
-        raise UnusableError('no robot_description is recorded; give --urdf')
+    text = recorded_description(options, states)
     robot = Robot(read_robot_description(text), gravity=options.gravity)
     frames = {options.sensor_frame or each.frame for each in wrenches}
     frame = frames.pop()
@@ -120,35 +117,33 @@ def with_wrenches(
     return replace(recording, t=recording.t[near], q=q, v=None, tau=w[near])
 
 
-def lines(found: FoundTool) -> Iterator[str]:
-    """Yield the lines of the report."""
+def section(found: FoundTool) -> Section:
+    """Return the report."""
     tool = found.tool
-    moved = isinstance(tool, MovedTool)
+    moved = tool if isinstance(tool, MovedTool) else None
     how = (
-        f'{tool.instants} samples below {tool.cutoff:.3g} Hz'
-        if isinstance(tool, MovedTool)
-        else f'{tool.poses} poses at rest'
+        f'{tool.poses} poses at rest'
+        if isinstance(tool, ToolEstimate)
+        else f'{tool.instants} samples below {tool.cutoff:.3g} Hz'
     )
-    yield f'tool on {found.frame}: {how}; 95 % intervals'
-    for note in found.notes:
-        yield f'note    {note}'
     rows = [('mass', 'kg', tool.mass, tool.mass_deviation)]
-    rows += zip(('x', 'y', 'z'), ['m'] * 3, tool.com.tolist(), tool.com_deviation.tolist())
-    if isinstance(tool, MovedTool) and tool.inertia is not None:
-        assert tool.inertia_deviation is not None
-        rows += zip(ENTRIES, ['kg m^2'] * 6, tool.inertia.tolist(), tool.inertia_deviation.tolist())
+    rows += zip('xyz', 'mmm', tool.com.tolist(), tool.com_deviation.tolist())
+    if moved is not None and moved.inertia is not None:
+        assert moved.inertia_deviation is not None
+        inertias = moved.inertia.tolist(), moved.inertia_deviation.tolist()
+        rows += zip(ENTRIES, ['kg m^2'] * 6, *inertias)
     bias, deviation = tool.bias[LINEAR_FIRST], tool.bias_deviation[LINEAR_FIRST]
     names = [f'bias {kind}{axis}' for kind in 'fm' for axis in 'xyz']
     rows += zip(names, ['N'] * 3 + ['N m'] * 3, bias.tolist(), deviation.tolist())
-    for name, unit, value, error in rows:
-        number, half = with_interval(value, DEVIATIONS * error, 5)
-        yield f'  {name:<10}{number:>12} +- {half:<9} {unit}'
-    yield (
-        f'  residuals {tool.force_residual:.3g} N, {tool.moment_residual:.3g} N m'
-        + (f' of {tool.force:.3g} N, {tool.moment:.3g} N m' if isinstance(tool, MovedTool) else '')
+    made = Section(f'tool on {found.frame}: {how}; 95 % intervals', noted(found.notes))
+    made.table((), [interval_row(*row[:3], DEVIATIONS * row[3]) for row in rows])
+    made.lines.append(
+        f'residuals {tool.force_residual:.3g} N, {tool.moment_residual:.3g} N m'
+        + ('' if moved is None else f' of {moved.force:.3g} N, {moved.moment:.3g} N m')
     )
-    if not moved or (isinstance(tool, MovedTool) and tool.inertia is None):
-        yield 'note    inertia not determined: rotate the sensor faster about all axes'
+    if moved is None or moved.inertia is None:
+        made.lines += noted(['inertia not determined: rotate the sensor faster about all axes'])
+    return made
 
 
 def parameter_file(found: FoundTool) -> str:

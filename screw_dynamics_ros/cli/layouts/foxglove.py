@@ -24,7 +24,7 @@ import numpy as np
 from screw_dynamics_ros.core import Robot
 
 from . import command
-from .contents import Curve, Plot, extent, joint_plots, rounded, shown_links, wrench_plots
+from .command import Curve, Plot, extent, joint_plots, rounded, shown_links, wrench_plots
 
 MARKERS = ('kinematics/markers', 'wrench_estimator/markers')
 

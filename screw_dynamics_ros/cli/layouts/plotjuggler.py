@@ -20,7 +20,7 @@ from xml.etree import ElementTree as ET
 from screw_dynamics_ros.core import Robot
 
 from . import command
-from .contents import Curve, Plot, joint_plots, measured_efforts, wrench_plots
+from .command import Curve, Plot, joint_plots, measured_efforts, wrench_plots
 
 SUBSCRIBER = 'ROS2 Topic Subscriber'  # the plugin of plotjuggler_ros
 MAX_ARRAY = 100  # elements, at least; the plugin drops larger arrays

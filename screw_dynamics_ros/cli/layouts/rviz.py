@@ -23,7 +23,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.share import share_folder
 
 from . import command
-from .contents import extent, rounded, shown_links
+from .command import extent, rounded, shown_links
 
 
 def layout(robot: Robot, names: command.LayoutNames) -> str:

@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from heapq import merge
 from operator import itemgetter
 from pathlib import Path
@@ -37,7 +38,7 @@ from screw_dynamics_ros.ros.model_state_forms import layout_message
 from screw_dynamics_ros.ros.parameter_files import PARAMETERS
 from screw_dynamics_ros.ros.recordings.coverage import check_coverage, refusals, rename_joints
 from screw_dynamics_ros.ros.recordings.forms import MODEL_STATE_LAYOUT, is_known
-from screw_dynamics_ros.ros.recordings.mcap_records import COMPRESSIONS
+from screw_dynamics_ros.ros.recordings.mcap import COMPRESSIONS
 from screw_dynamics_ros.ros.recordings.outputs import open_output
 from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
@@ -49,11 +50,18 @@ from ..command_line import (
     execute,
     heed_interrupts,
     names,
+    option,
     own_arguments,
     progress_bar,
 )
-from ..joint_motions import JointMotions, finding_lines, moving
-from ..recorded_joints import add_recorded_robot, given_description, recorded_robot
+from ..recorded_joints import (
+    JointMotions,
+    add_recorded_robot,
+    given_description,
+    moving,
+    recorded_robot,
+)
+from ..report import finding_lines
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.ros.model_state import ModelStateLayout
@@ -297,25 +305,16 @@ class Nodes:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = command_parser('replay', __doc__)
-    add = parser.add_argument
-    add('recording', type=Path, metavar='RECORDING')
-    add('-o', '--output', type=Path, required=True, metavar='NAME', help='NAME.mcap or a folder')
+    add = partial(option, parser)
+    add('recording RECORDING', kind=Path)
+    add('-o --output NAME', 'NAME.mcap or a folder', Path, required=True)
     add(
-        '--nodes',
-        type=names,
-        default=('wrench_estimator',),
-        metavar='A,B',
-        help=f'nodes, from {", ".join(REPLAYED)} (default: wrench_estimator)',
+        '--nodes A,B',
+        f'nodes, from {", ".join(REPLAYED)} (default: wrench_estimator)',
+        names,
+        ('wrench_estimator',),
     )
-    add(
-        '--topics',
-        type=names,
-        default=(),
-        metavar='A,B',
-        help='parts of topic names, such as external_torque (default: all)',
-    )
+    add('--topics A,B', 'parts of topic names, such as external_torque (default: all)', names, ())
     add_recorded_robot(parser)
-    add(
-        '--compression', choices=COMPRESSIONS, default='lz4', help='compression of the added chunks'
-    )
+    add('--compression', 'compression of the added chunks', default='lz4', choices=COMPRESSIONS)
     return parser.parse_args(arguments)

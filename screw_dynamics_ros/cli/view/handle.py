@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.lie import quaternions, se3
 from screw_dynamics_ros.core.types import Array
 
 from .link_meshes import ColoredMesh
-from .payload_controls import moving_links
+from .state import moving_links
 
 NO_LINK = 'none'
 GAIN = 8.0  # 1/s

@@ -1,19 +1,26 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A running robot: its topics, read at the rate of the view."""
+"""A running robot: its topics, read at the rate of the view, and the payload of its nodes."""
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from rclpy.signals import SignalHandlerOptions
@@ -23,16 +30,110 @@ from std_msgs.msg import Float64MultiArray, String
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.compatibility import stay_on_this_machine
 from screw_dynamics_ros.ros.description import MAX_DESCRIPTION_LENGTH
+from screw_dynamics_ros.ros.messages.conversions import write_inertia
+from screw_dynamics_ros.ros.names import printable
+from screw_dynamics_ros.ros.process.children import Children, free_domain
 from screw_dynamics_ros.ros.process.executor import use_profiles
+from screw_dynamics_ros.ros.process.latest import Latest
 from screw_dynamics_ros.ros.topics import qos
-from screw_dynamics_ros.ros.topics.polling import PolledTopic
+from screw_dynamics_ros.ros.topics.subscriptions import PolledTopic
 
 from .live_state import CONTACT_FORCE, CONTACT_POINT, COVARIANCE, TORQUE_TOPICS, WRENCH, LiveState
-from .mesh_files import installed_mesh
-from .payload_client import PayloadClient
-from .payload_controls import add_payload_controls
-from .state import ViewState
+from .state import (
+    DiagnosticLine,
+    Level,
+    ViewState,
+    add_payload_controls,
+    installed_mesh,
+    local_mesh,
+)
+
+try:
+    from screw_dynamics_msgs import srv as interfaces
+except ImportError:
+    interfaces = None
+
+NAME = 'view'  # name of the payload
+SERVICE, KIND = 'set_payload', 'screw_dynamics_msgs/srv/SetPayload'
+RESPONSE_TIMEOUT_S = 5.0
+NO_PAYLOAD = RigidBody(0.0, np.zeros(3), np.zeros((3, 3)))
+
+
+class PayloadClient:
+    """Sends the newest payload to all nodes in a namespace with the service.
+
+    Parameters
+    ----------
+    context : rclpy.Context
+    namespace : str
+
+    Attributes
+    ----------
+    response : DiagnosticLine or None
+        Last response of the nodes.
+    """
+
+    def __init__(self, context: Any, namespace: str) -> None:
+        self._context, self._start = context, namespace.rstrip('/') + '/'
+        self._node = rclpy.create_node(
+            'view_payload',
+            context=context,
+            namespace=namespace,
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
+        self._executor = SingleThreadedExecutor(context=context)
+        self._executor.add_node(self._node)
+        self._clients: dict[str, Any] = {}
+        self._requests: Latest[None] = Latest('payload of the view')
+        self.response: DiagnosticLine | None = None
+
+    def send(self, link: str, payload: RigidBody | None) -> None:
+        """Request a payload on a link, None to remove it; the response arrives later."""
+        self._requests.ask(partial(self._send, link, payload or NO_PAYLOAD))
+
+    def _send(self, link: str, payload: RigidBody) -> None:
+        lines = [self._call(service, link, payload) for service in self._services()]
+        refused = [line for line in lines if line.level == 'error']
+        none = DiagnosticLine('error', 'payload', f'no node has the service {SERVICE}')
+        self.response = next(iter([*refused, *lines, none]))
+
+    def _services(self) -> list[str]:
+        if interfaces is None:
+            return []
+        return [
+            name
+            for name, kinds in self._node.get_service_names_and_types()
+            if name.startswith(self._start) and name.endswith(f'/{SERVICE}') and KIND in kinds
+        ]
+
+    def _call(self, service: str, link: str, payload: RigidBody) -> DiagnosticLine:
+        request = interfaces.SetPayload.Request(name=NAME, link=link)
+        write_inertia(request.inertia.inertia, payload)
+        client = self._clients.get(service)
+        if client is None:
+            client = self._node.create_client(interfaces.SetPayload, service)
+            self._clients[service] = client
+        if not client.wait_for_service(RESPONSE_TIMEOUT_S):
+            return DiagnosticLine('error', 'payload', f'{service} has ended')
+        future = client.call_async(request)
+        self._executor.spin_until_future_complete(future, RESPONSE_TIMEOUT_S)
+        if not future.done():
+            client.remove_pending_request(future)
+            return DiagnosticLine('error', 'payload', f'{service} does not respond')
+        response = future.result()
+        level: Level = 'ok' if response.success else 'error'
+        return DiagnosticLine(level, 'payload', printable(response.message))
+
+    def close(self) -> None:
+        """Close the node; pending requests are canceled."""
+        self._requests.cancel()
+        with suppress(Exception):  # a request may be pending
+            self._executor.shutdown(timeout_sec=0)
+            self._node.destroy_node()
+
 
 DISCOVERY_PERIOD_S = 1.0
 
@@ -205,3 +306,58 @@ def type_name(kind: type) -> str:
     """Return the name of a message type, such as 'std_msgs/msg/String'."""
     package, folder, _ = kind.__module__.split('.', 2)
     return f'{package}/{folder}/{kind.__name__}'
+
+
+PACKAGE = 'screw_dynamics_ros'
+
+
+class SimulatedSource(LiveSource):
+    """The topics of the nodes `simulator` and `bringup`, which run in separate processes.
+
+    The nodes use a ROS domain that no other process on this machine uses.
+
+    Parameters
+    ----------
+    urdf : str
+        The description.
+    path : Path
+        Its file, from which paths of meshes are resolved.
+    """
+
+    def __init__(self, urdf: str, path: Path) -> None:
+        self._path, domain = path, free_domain()
+        os.environ['ROS_DOMAIN_ID'] = str(domain)
+        stay_on_this_machine()
+        with ExitStack() as ending:
+            file = Path(ending.enter_context(TemporaryDirectory()), 'robot.urdf')
+            file.write_text(urdf, encoding='utf-8')
+            self._children = ending.enter_context(Children())
+            for node, parameters in (('simulator', ['-p', f'urdf:={file}']), ('bringup', [])):
+                self._children.start(node, PACKAGE, [node, '--ros-args', *parameters])
+            super().__init__(domain=domain)
+            self._ending = ending.pop_all()
+
+    @property
+    def processes(self) -> dict[str, int]:
+        """The process ids of the nodes by name."""
+        return self._children.pids()
+
+    def mesh_file(self, uri: str) -> Path | None:
+        """Return the file of a mesh; any file that the user's description names is allowed."""
+        return local_mesh(uri, self._path)
+
+    def latest(self) -> ViewState | None:
+        """Return the current state, with an error if a process has ended."""
+        state = super().latest()
+        try:
+            self._children.check()
+        except ChildProcessError as error:
+            if state is not None:
+                line = DiagnosticLine('error', 'simulation', printable(str(error)))
+                return replace(state, diagnostics=(line, *state.diagnostics))
+        return state
+
+    def close(self) -> None:
+        """Close the node and stop the processes."""
+        super().close()
+        self._ending.close()

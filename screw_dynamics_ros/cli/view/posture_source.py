@@ -17,9 +17,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.tree.joint_limits import coordinate_names, of_coordinates
 from screw_dynamics_ros.core.types import Array
 
-from .mesh_files import local_mesh
-from .payload_controls import add_payload_controls
-from .state import ViewState
+from .state import ViewState, add_payload_controls, local_mesh
 
 FULL_TURN = 2.0 * np.pi
 SLIDER_STEP = 1e-3  # rad or m

@@ -36,14 +36,15 @@ from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 
 from ..annotate.annotation import Progress, description, read_states, whole_motion
 from ..annotate.request import Request
-from .mesh_files import installed_mesh, local_mesh
-from .payload_controls import add_payload_controls
 from .state import (
     TORQUE_OUTPUTS,
     ContactForce,
     DiagnosticLine,
     LinkWrench,
     ViewState,
+    add_payload_controls,
+    installed_mesh,
+    local_mesh,
     localized_contacts,
 )
 

@@ -41,7 +41,7 @@ class ConstrainedMotion(_Pair):
         (moment, force) [N m, N]: applied as external wrenches they give the same motion. A
         constraint between two links exerts the opposite wrench on the other.
     forces : ConstraintForces
-        Multipliers, errors and rank over all directions of all constraints one after the other.
+        Multipliers, errors and rank over the concatenated directions of all constraints.
     """
 
     forces: ConstraintForces
@@ -94,7 +94,7 @@ class Terms:
 
 
 def specification(tree: Tree, structures: Sequence[Structure]) -> KernelSpecification:
-    """Return what is compiled for constraints of these structures."""
+    """Return the specification of the kernel for constraints of these structures."""
     inputs = [('q', tree.nq), ('v', tree.nv), ('tau', tree.nv), ('gravity', 3)]
     numbered = [(f'constraint {k}', s) for k, s in enumerate(structures)]
     inputs += [(name, 6 * s[4] + 3 + 16 * s[5]) for name, s in numbered]
@@ -113,7 +113,7 @@ def specification(tree: Tree, structures: Sequence[Structure]) -> KernelSpecific
 def constrained_motion(
     terms: Terms, constraints: Sequence[MotionConstraint], least_norm: bool = False
 ) -> ConstrainedMotion:
-    """Solve for the constraint forces and return the motion; raises as the facade says."""
+    """Solve for the constraint forces and return the motion; raises as the facade documents."""
     gains = gathered(
         tuple((c.size, c.alpha, c.beta, c.compliance, c.unilateral) for c in constraints)
     )

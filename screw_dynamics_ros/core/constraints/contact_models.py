@@ -4,7 +4,7 @@
 """Constraints on motion: free twists and constraint wrenches of contacts and joints; limits.
 
 A constraint on a rigid body is a system of twists it allows or, equivalently, the reciprocal system
-of wrenches it bears; the dimensions add up to six. On the velocities of a whole mechanism it is a
+of wrenches it supports; the dimensions add up to six. On velocities of a whole mechanism it is a
 set of Pfaffian equations A(q)^T v = 0. Ideal constraint forces are A lambda; they do no work on
 the motions that are free (d'Alembert).
 
@@ -36,7 +36,7 @@ class Constraint:
     twists : (6, f) array
         Basis of the allowed twists.
     wrenches : (6, c) array
-        The wrenches it bears: a basis of the reciprocal system, or the columns that were given.
+        The wrenches it supports: a basis of the reciprocal system, or the given columns.
     unilateral : bool
         An inequality: it only pushes, along the columns of `wrenches`, and lets motions that part.
     holonomic : bool
@@ -53,7 +53,7 @@ class Constraint:
     def allowing(cls, twists: npt.ArrayLike, holonomic: bool = True) -> Constraint:
         """Return the equality constraint under which just the twists (6, n) are free.
 
-        >>> Constraint.allowing(np.eye(6)[:, [2]]).wrenches.shape  # a hinge bears five
+        >>> Constraint.allowing(np.eye(6)[:, [2]]).wrenches.shape  # five for a hinge
         (6, 5)
         """
         wrenches = screw_systems.reciprocal_wrenches(twists)
@@ -63,7 +63,7 @@ class Constraint:
     def bearing(
         cls, wrenches: npt.ArrayLike, unilateral: bool = False, holonomic: bool = True
     ) -> Constraint:
-        """Return the constraint that bears just the wrenches (6, n).
+        """Return the constraint that supports exactly the wrenches (6, n).
 
         >>> Constraint.bearing(np.eye(6)[:, [5]], unilateral=True).freedom  # a point on a table
         5
@@ -100,8 +100,8 @@ def limit_reactions(
     """Return the torques (..., n), N m or N, with which joint limits resist the torques tau.
 
     A limit acts only within `tolerance` (rad or m) of it, or beyond, and only against a torque that
-    pushes into it; then it bears all of that torque. q, tau (..., n); lower, upper (n,), infinite
-    without a bound.
+    pushes into it; then it supports all of that torque. q, tau (..., n); lower, upper (n,),
+    infinite without a bound.
 
     Source: Bruyninckx 2010, sections 4.13 and 4.13.2 (B-103).
 

@@ -123,7 +123,7 @@ def columns(transform: object, C: Array, X: Array) -> Array:
 
 
 def row(tree: Tree, bodies: BodyMotions, structure: Structure, parameters: Array) -> ConstraintRow:
-    """Return one constraint at the present state.
+    """Return one constraint at the current state.
 
     V is the body-fixed twist of the frame at the point relative to the other link, V_o that of the
     other in the same frame. In the chosen representation, or expressed in a frame that moves with
@@ -203,8 +203,8 @@ def greatest_mobility(
 ) -> Array:
     """Return (m,): the diagonal of inverse_inertia, had every wrench the best possible direction.
 
-    Each joint on the way is free to move under the wrench with its lever arm, against the inertia
-    `resistance` (nv,). What is smaller by orders is rounding: nothing moves that way.
+    Each joint between is free to move under the wrench with its lever arm, against the inertia
+    `resistance` (nv,). Values smaller by orders are rounding: nothing moves in that direction.
     """
     result = []
     for r in rows:
@@ -261,7 +261,7 @@ def recursive(
     at_rest = np.zeros(tree.nv)
     bodies = articulated_body.inward(tree, q, v, at_rest, tau, [False] * tree.nv)
     a_free, dV = articulated_body.outward(tree, bodies, at_rest, gravity)
-    for i in dV:  # of free fall, added to what is relative to it
+    for i in dV:  # of free fall, added to the relative acceleration
         dV[i] = dV[i] + np.concatenate([np.zeros(3), state.C[i][:3, :3].T @ gravity])
     dV[GROUND] = np.zeros(6)
 

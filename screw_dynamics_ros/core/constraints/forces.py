@@ -5,7 +5,7 @@
 
     inverse_inertia lambda = wanted - drift =: r
 
-for bilateral constraints; unilateral ones (columns u) may exceed what is wanted, push only, and do
+for bilateral constraints; unilateral ones (columns u) may exceed the demand, push only, and do
 one of both:
 
     y = inverse_inertia lambda - r,    y_u >= 0,  lambda_u >= 0,  y_u lambda_u = 0,
@@ -18,7 +18,7 @@ Redundant constraints leave the multipliers open, contradicting ones have no sol
 the spectrum of inverse_inertia, whose rows are scaled to a unit diagonal so that angles and lengths
 can be compared; then the multipliers are the smallest ones and the errors the smallest ones, in the
 norms sum inverse_inertia_kk lambda_k^2 and sum error_k^2 / inverse_inertia_kk (Gauss' acceleration
-energy in both cases), and the report says so.
+energy in both cases), and the report states it.
 
 Source: Bruyninckx 2010 (6.43), sections 6.7.1, 6.7.7 and 6.10 (C-073, C-080, C-081).
 """
@@ -35,7 +35,7 @@ from ..types import Array
 
 Flags = NDArray[np.bool_]
 
-#: Eigenvalues of the scaled matrix that count as zero; singular values of J go with their root.
+#: Eigenvalues of the scaled matrix that are treated as zero; for singular values of J, their root.
 RANK_TOLERANCE = 1e-12
 
 #: Part of the diagonal that the pivots of Cholesky's method keep where there is no doubt on ranks.
@@ -57,7 +57,7 @@ class ConstraintForces:
     multipliers : (m,) array
         lambda, one for each constrained direction [N m, N].
     error : (m,) array
-        By how much rates miss what was wanted [rad/s^2, m/s^2]; 0 for contacts that part.
+        Difference of the rates from the demand [rad/s^2, m/s^2]; 0 for contacts that part.
     rank : int array
         Number of independent constraints.
     conflicting : (m,) array of bool

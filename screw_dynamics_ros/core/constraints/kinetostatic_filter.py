@@ -61,7 +61,7 @@ def filter_twist(
     constraint : Constraint
         For instance of `contact_wrenches`. A unilateral one lets parting motions pass.
     metric_of_twists : (6,) or (6, 6)
-        M, positive definite, or its diagonal; `length_metric(l)` makes 1 rad/s count as l m/s.
+        M, positive definite, or its diagonal; `length_metric(l)` weights 1 rad/s as l m/s.
 
     Raises
     ------

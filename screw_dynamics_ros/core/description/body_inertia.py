@@ -19,7 +19,7 @@ TRIANGLE_TOLERANCE = 1e-6
 #: A radius of gyration in m below which a body is a point: exporters leave 1e-20 kg m^2.
 POINT_RADIUS = 1e-6
 
-#: Asymmetry of an inertia matrix, relative to its largest entry, that counts as rounding.
+#: Asymmetry of an inertia matrix by rounding, relative to its largest entry.
 SYMMETRY_TOLERANCE = 1e-9
 
 _UPPER = np.triu_indices(3)
@@ -48,8 +48,8 @@ class Inertia:
     ArgumentError
         Wrong shapes, or no numbers.
     InertiaError
-        Numbers that are not finite, a negative mass, a matrix that is not symmetric. What is
-        impossible besides `inertia_fault` knows.
+        Numbers that are not finite, a negative mass, a matrix that is not symmetric. See
+        `inertia_fault` for other impossible inertias.
     """
 
     mass: float

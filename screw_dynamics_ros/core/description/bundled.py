@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Robot descriptions that the package brings."""
+"""Robot descriptions of the package."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..errors import UnknownNameError
 
 
 def bundled_urdf(name: str) -> Path:
-    """Return the URDF file of a robot that the package brings.
+    """Return the URDF file of a robot of the package.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ LOOP = 'loop closure '  # subjects of findings about loops that a tree leaves op
 #: Treatment of physically impossible inertias by the readers of descriptions, see `read_urdf`.
 InertiaCheck = Literal['error', 'warn', 'ignore']
 
-#: Relative inertia about a joint axis below which the joint counts as moving nothing.
+#: Relative inertia about a joint axis below which the joint moves no mass.
 _ZERO_INERTIA_TOLERANCE = 1e-12
 
 
@@ -156,9 +156,9 @@ class _Body:
             return False
         if not kind.turns:
             return True
-        if kind.slides:  # free to turn about the center of mass
+        if kind.slides:  # free to rotate about the center of mass
             matrix = matrix - _parallel_axes(self.mass, self.first_moment / self.mass)
-        if kind.is_free:
+        if kind.has_quaternion:
             return float(np.abs(np.linalg.eigvalsh(matrix)).min()) > nothing
         felt = float(axis @ matrix @ axis) + self.joint.pitch**2 * self.mass
         return abs(felt) > nothing
@@ -273,5 +273,5 @@ def _mass_overview(description: RobotDescription, bodies: list[_Body]) -> Iterat
             'info',
             subject,
             f'moving links with no inertia, nor anything fixed to them: {", ".join(empty)}; '
-            'that matters only where a warning says so',
+            'that matters only where there is a warning about it',
         )

@@ -7,19 +7,16 @@ A rotor of inertia J that rotates G times as fast as its joint has the reflected
 is sufficient if the gear ratio is large; in general the rotor also has the angular momentum J G q'
 along an axis of the link it is mounted on, so that the angular acceleration of that link causes a
 joint torque, and the link is subject to a gyroscopic moment. With `rotor_axis` these are exact.
+Friction has a table of its terms, `friction.FRICTION`.
 
-Sources: Bruyninckx 2010, section 6.2.6, which leaves the axis of the rotor open
-(C-054); friction as in Armstrong-Helouvry, Dupont and Canudas de Wit, Automatica 30 (1994), with
-the Stribeck curve of Hess and Soom (1990), and proportional to the load as in Hamon, Gautier and
-Garrec, Dynamic identification of robots with a dry friction model depending on load and velocity
-(IROS 2010).
+Source: Bruyninckx 2010, section 6.2.6, which leaves the axis of the rotor open (C-054).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +24,7 @@ import numpy as np
 from ..arguments import is_number
 from ..errors import ArgumentError, DescriptionError, UnknownNameError
 from ..reproducible import product, unit
+from .friction import FRICTION, Friction, NumberBounds, number
 from .joint_types import scalar_types
 from .motor_coupling import check_coupled_joints, check_motors_move_joints
 
@@ -34,17 +32,6 @@ if TYPE_CHECKING:
     from .robot_description import Joint, RobotDescription
 
 Vector = tuple[float, float, float]
-
-NOT_NEGATIVE = (
-    'rotor_inertia',
-    'armature',
-    'damping',
-    'coulomb',
-    'motor_damping',
-    'motor_coulomb',
-    'load_friction',
-    'spring_stiffness',
-)
 
 #: Pivots of a counterbalance.
 PIVOTS = ('counterbalance_on_parent', 'counterbalance_on_child')
@@ -54,54 +41,46 @@ MIN_LEVER = 1e-6
 
 
 @dataclass(frozen=True)
-class Drive:
-    """Drive of a joint with one degree of freedom; units of prismatic joints in parentheses.
+class Drive(Friction):
+    """Drive of a joint with one degree of freedom; units of revolute, prismatic joints.
+
+    Its friction has the fields of `Friction`; all fields after `armature` are given by name.
 
     Attributes
     ----------
     rotor_inertia : float
-        J, about the rotor's own axis [kg m^2].
+        J, inertia of the rotor about its own axis [kg m^2].
     gear_ratio : float
-        G, rotation of the rotor per joint displacement ([rad/m]); the sign is used with
-        `rotor_axis`.
+        G, rotation of the rotor per displacement of the joint [rad/rad, rad/m]; its sign has an
+        effect only with `rotor_axis`.
     armature : float
-        Additional reflected inertia at the joint, of gears for instance [kg m^2] ([kg]); MuJoCo's
-        name.
-    damping : float
-        Viscous friction [N m s/rad] ([N s/m]).
-    coulomb : float
-        Coulomb friction, without the viscous part [N m] ([N]).
-    breakaway : float, optional
-        Friction near zero velocity [N m] ([N]), at least `coulomb`, which is the default.
-    stribeck_speed : float
-        Speed at which half of `breakaway` - `coulomb` remains [rad/s] ([m/s]).
-    smoothing : float
-        Speed below which dry friction decreases to zero; 71 % of it at this speed [rad/s] ([m/s]).
-        Smooth friction has no stiction: a joint under load creeps. Smaller values require smaller
-        integration steps.
+        Additional reflected inertia at the joint, such as that of gears [kg m^2, kg].
     rotor_axis : (float, float, float), optional
-        Direction of the rotor's axis in the frame of its carrier, for positive joint rate times
-        `gear_ratio`. Without it only the reflected inertia is included.
+        Axis of the rotor in the frame of its carrier, for positive joint rate times `gear_ratio`.
+        Without it (zeros) only the reflected inertia of the rotor is included.
     carrier : str, optional
-        Link on which the motor is mounted, by default the joint's parent. Its inertia in the
-        description includes the motor with locked rotor, as exported by CAD programs.
-    coupled_joints, coupling_ratios : tuple of str, tuple of float
-        Other joints that turn the motor, and how much of their displacement each adds to that of
-        the joint itself. The rotor, then without `rotor_axis`, turns with the motor.
-    motor_damping, motor_coulomb : float
-        Friction of a coupled motor, at its rate in units of the joint; other friction is that of
-        the joint [N m s/rad, N m].
-    load_friction : float
-        Dry friction per transmitted torque mu, less than 1: mu |L| joins the Coulomb friction. L is
-        the torque of the joint without friction, that of its rotor and its springs included.
-    spring_stiffness, spring_position : float
-        Of a spring along the joint [N m/rad, rad] ([N/m, m]): stiffness, and position at rest.
-    counterbalance_on_parent, counterbalance_on_child : (float, float, float), optional
-        Pivots of a spring beside the joint, a counterbalance of coils or gas, in the frames of the
-        parent and the child link [m].
-    counterbalance_preload, counterbalance_stiffness : float
-        It pulls with the force preload + stiffness x distance of the pivots [N, N/m], and pushes if
-        that is negative. A coil of stiffness k and length l_0 at rest has the preload -k l_0.
+        Link on which the motor is mounted, with `rotor_axis`; by default the parent of the joint.
+        Its inertia in the description includes the motor with locked rotor, as exported by CAD
+        programs.
+    coupled_joints : tuple of str
+        Other joints that turn the motor of this one, as in wrists with concentric shafts. The rotor
+        turns with the motor, and measured efforts are those of the motors.
+    coupling_ratios : tuple of float
+        Share of their displacement that each adds to that of this joint [rad/rad, rad/m, m/rad].
+    spring_stiffness : float
+        Stiffness of a spring along the joint [N m/rad, N/m].
+    spring_position : float
+        Joint position at which this spring is relaxed [rad, m].
+    counterbalance_on_parent : (float, float, float), optional
+        Pivot of a counterbalance (coil or gas spring beside the joint) in the frame of the parent
+        link [m].
+    counterbalance_on_child : (float, float, float), optional
+        Pivot of the counterbalance in the frame of the child link [m].
+    counterbalance_preload : float
+        Preload of the counterbalance [N]. Its tension is preload + stiffness * distance of the
+        pivots. Coil spring: -stiffness * rest length.
+    counterbalance_stiffness : float
+        Stiffness of the counterbalance [N/m].
 
     Raises
     ------
@@ -117,55 +96,25 @@ class Drive:
     array([-0.6029,  0.    ,  0.6029])
     """
 
-    rotor_inertia: float = 0.0
-    gear_ratio: float = 1.0
-    armature: float = 0.0
-    damping: float = 0.0
-    coulomb: float = 0.0
-    breakaway: float | None = None
-    stribeck_speed: float = 0.1
-    smoothing: float = 0.01
+    rotor_inertia: float = number(minimum=0.0)
+    gear_ratio: float = number(1.0)
+    armature: float = number(minimum=0.0, described='armature')
+    _: KW_ONLY
     rotor_axis: Vector | None = None
     carrier: str | None = None
     coupled_joints: tuple[str, ...] = ()
     coupling_ratios: tuple[float, ...] = ()
-    motor_damping: float = 0.0
-    motor_coulomb: float = 0.0
-    load_friction: float = 0.0
-    spring_stiffness: float = 0.0
-    spring_position: float = 0.0
+    spring_stiffness: float = number(minimum=0.0, described='spring_stiffness')
+    spring_position: float = number(described='spring_position')
     counterbalance_on_parent: Vector | None = None
     counterbalance_on_child: Vector | None = None
-    counterbalance_preload: float = 0.0
-    counterbalance_stiffness: float = 0.0
+    counterbalance_preload: float = number()
+    counterbalance_stiffness: float = number()
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.type == 'float' and not (is_number(value) and math.isfinite(value)):
-                raise ArgumentError(f'Drive: {field.name} is {value!r}; give a finite number')
-        for name in NOT_NEGATIVE:
-            if getattr(self, name) < 0.0:
-                raise ArgumentError(
-                    f'Drive: {name} is {getattr(self, name)}; it must not be negative'
-                )
-        if self.load_friction >= 1.0:
-            raise ArgumentError(
-                f'Drive: load_friction is {self.load_friction}; a gear whose friction is as large '
-                'as its load never moves it, so give less than 1'
-            )
-        for name in ('stribeck_speed', 'smoothing'):
-            if getattr(self, name) <= 0.0:
-                raise ArgumentError(f'Drive: {name} is {getattr(self, name)}; it must be positive')
+        super().__post_init__()
         if self.gear_ratio == 0.0:
             raise ArgumentError('Drive: gear_ratio is 0; a rotor that turns with its joint has 1')
-        if self.breakaway is not None and not (
-            is_number(self.breakaway) and self.coulomb <= self.breakaway < math.inf
-        ):
-            raise ArgumentError(
-                f'Drive: breakaway is {self.breakaway!r}; it must be finite and at least coulomb, '
-                f'{self.coulomb}'
-            )
         if self.rotor_axis is not None:
             object.__setattr__(self, 'rotor_axis', _unit(self.rotor_axis))
         elif self.carrier is not None:
@@ -196,10 +145,11 @@ class Drive:
             raise ArgumentError(
                 'Drive: a motor with coupled_joints has no rotor_axis; leave it out'
             )
-        if not ratios and (self.motor_damping or self.motor_coulomb):
+        of_motor = {row.motor: name for name, row in FRICTION.items() if row.motor}
+        if not ratios and any(getattr(self, name) for name in of_motor):
             raise ArgumentError(
-                'Drive: motor_damping and motor_coulomb are those of a motor with '
-                'coupled_joints; without them give damping and coulomb'
+                f'Drive: {" and ".join(of_motor)} are those of a motor with coupled_joints; '
+                f'without them give {" and ".join(of_motor.values())}'
             )
 
     def _check_counterbalance(self) -> None:
@@ -244,59 +194,15 @@ class Drive:
         """Whether there is a spring along the joint, or a counterbalance beside it."""
         return bool(self.spring_stiffness) or self.counterbalance_on_parent is not None
 
-    def friction(self, rate: Any) -> Any:
-        """Return the friction torque [N m] ([N]) at a joint rate [rad/s] ([m/s]), with its sign.
 
-        d v + (F_c + (F_s - F_c) / (1 + (v / v_s)^2)) v / sqrt(v^2 + eps^2): smooth, odd
-        and dissipative. `rate` may be an array or a recorded scalar.
-        """
-        viscous = self.damping * rate
-        above = 0.0 if self.breakaway is None else self.breakaway - self.coulomb
-        if self.coulomb == above == 0.0:
-            return viscous
-        squared = rate * rate
-        level: Any = self.coulomb
-        if above:
-            level = level + above / (1.0 + squared / self.stribeck_speed**2)
-        return viscous + level * (rate / np.sqrt(squared + self.smoothing**2))
-
-    def load_share(self, rate: Any) -> Any:
-        """Return mu with the smooth sign of a joint rate: friction per transmitted torque |L|."""
-        return self.load_friction * (rate / np.sqrt(rate * rate + self.smoothing**2))
-
-    def friction_slope(self, rate: Any) -> Any:
-        """Return the derivative of `friction` with respect to the rate [N m s/rad] ([N s/m])."""
-        above = 0.0 if self.breakaway is None else self.breakaway - self.coulomb
-        if self.coulomb == above == 0.0:
-            return self.damping + 0.0 * rate
-        squared = rate * rate
-        root = np.sqrt(squared + self.smoothing**2)
-        slope = (self.smoothing**2 / (root * root * root)) * self.coulomb
-        if above:
-            fade = 1.0 / (1.0 + squared / self.stribeck_speed**2)
-            falling = (2.0 / self.stribeck_speed**2) * squared * (fade * fade) / root
-            slope = slope + above * (fade * (self.smoothing**2 / (root * root * root)) - falling)
-        return self.damping + slope
-
-    def friction_curvature(self, rate: Any) -> Any:
-        """Return the second derivative of `friction` [N m s^2/rad^2] ([N s^2/m^2])."""
-        above = 0.0 if self.breakaway is None else self.breakaway - self.coulomb
-        if self.coulomb == above == 0.0:
-            return 0.0 * rate
-        squared = rate * rate
-        inverse = 1.0 / (squared + self.smoothing**2)
-        # sign: v / sqrt(v^2 + eps^2), with its derivatives
-        sign = rate * np.sqrt(inverse)
-        slope = self.smoothing**2 * inverse * np.sqrt(inverse)
-        curvature = -3.0 * slope * (rate * inverse)
-        result = self.coulomb * curvature
-        if above:  # times the level 1 / (1 + (v / v_s)^2), with its derivatives
-            s = 1.0 / self.stribeck_speed**2
-            level = 1.0 / (1.0 + s * squared)
-            falling = (-2.0 * s) * rate * (level * level)
-            bend = (2.0 * s) * (level * level) * (4.0 * s * squared * level - 1.0)
-            result = result + above * (level * curvature + 2.0 * falling * slope + bend * sign)
-        return result
+#: The fields of `Drive` by name, those of friction last.
+DRIVE_FIELDS = {
+    each.name: each for each in sorted(fields(Drive), key=lambda each: hasattr(Friction, each.name))
+}
+BOUNDS: dict[str, NumberBounds] = {
+    name: each.metadata.get('bounds', NumberBounds()) for name, each in DRIVE_FIELDS.items()
+}
+VECTORS = tuple(name for name, each in DRIVE_FIELDS.items() if each.type == 'Vector | None')
 
 
 def drive_of(joint: str, values: Mapping[str, Any], described: Drive) -> Drive:
@@ -308,21 +214,21 @@ def drive_of(joint: str, values: Mapping[str, Any], described: Drive) -> Drive:
 
     Raises ArgumentError for values that cannot be, and other names.
     """
-    names = [each.name for each in fields(Drive)]
-    unknown = [name for name in values if name not in names]
+    unknown = [name for name in values if name not in DRIVE_FIELDS]
     if unknown:
         raise ArgumentError(
-            f'drives.{joint}: a drive has no {unknown[0]!r}, but {", ".join(names)}'
+            f'drives.{joint}: a drive has no {unknown[0]!r}, but {", ".join(DRIVE_FIELDS)}'
         )
     given: dict[str, Any] = dict(values)
-    spring = () if given.get('spring_stiffness') else ('spring_stiffness', 'spring_position')
-    for name in ('damping', 'coulomb', 'armature', *spring):
-        given[name] = given.get(name) or getattr(described, name)
-    for name in ('breakaway', 'carrier'):
-        given[name] = given.get(name) or None
+    has_spring = bool(given.get('spring_stiffness'))
+    for name, each in DRIVE_FIELDS.items():
+        if BOUNDS[name].described and not (has_spring and name == 'spring_position'):
+            given[name] = given.get(name) or getattr(described, name)
+        elif each.default is None and name not in VECTORS:
+            given[name] = given.get(name) or None
     given['coupled_joints'] = tuple(each for each in given.get('coupled_joints', ()) if each)
     acts = given.get('counterbalance_preload') or given.get('counterbalance_stiffness')
-    for name in ('rotor_axis', *PIVOTS):
+    for name in VECTORS:
         vector = given.get(name, ())
         if np.shape(vector) not in ((0,), (3,)):
             raise ArgumentError(f'drives.{joint}: {name} is {vector!r}; give three numbers')
@@ -338,10 +244,11 @@ def drive_of(joint: str, values: Mapping[str, Any], described: Drive) -> Drive:
 def drives_of(
     description: RobotDescription, given: Mapping[str, Drive] | None = None
 ) -> dict[str, Drive]:
-    """Return the drives of all joints with one degree of freedom, given or of the description.
+    """Return the drives of joints with one degree of freedom and of balls, given or described.
 
     A description can have viscous and Coulomb friction, armature and a spring (`<dynamics>`).
-    Planar and floating joints have no drive.
+    A ball has an armature and a damping, the same about all axes; planar and floating joints have
+    no drive.
 
     Raises
     ------
@@ -365,10 +272,15 @@ def drives_of(
             )
         if not isinstance(drive, Drive):
             raise ArgumentError(f'drives: {name!r} must be given a Drive, got {drive!r}')
-        if not joints[name].kind.is_scalar:
+        if not joints[name].kind.has_drive:
             raise ArgumentError(
-                f'drives: joint {name!r} is {joints[name].type}; only {scalar_types()} joints have '
-                'a drive'
+                f'drives: joint {name!r} is {joints[name].type}; only {scalar_types()} joints and '
+                'balls have a drive'
+            )
+        if not (joints[name].kind.is_scalar or is_isotropic(drive)):
+            raise ArgumentError(
+                f'drives: joint {name!r} is a {joints[name].type}, whose drive has an armature and '
+                'a damping only; leave out all else'
             )
         if drive.carrier is not None and drive.carrier not in links:
             raise UnknownNameError(
@@ -378,13 +290,13 @@ def drives_of(
         _check_pivots(joints[name], drive)
         check_coupled_joints(name, drive, joints)
         followed = {other.mimic.joint for other in description.joints if other.mimic is not None}
-        if drive.load_friction and (joints[name].mimic is not None or name in followed):
+        if drive.depends_on_load and (joints[name].mimic is not None or name in followed):
             raise ArgumentError(
                 f'drives: {name!r} mimics a joint or is mimicked, and has a load_friction: how '
                 'mimic joints share a torque is not determined; leave load_friction out'
             )
     check_motors_move_joints(given or {})
-    driven = {name: joint for name, joint in joints.items() if joint.kind.is_scalar}
+    driven = {name: joint for name, joint in joints.items() if joint.kind.has_drive}
     return {name: (given or {}).get(name) or _described(joint) for name, joint in driven.items()}
 
 
@@ -418,21 +330,26 @@ def _check_pivots(joint: Joint, drive: Drive) -> None:
 
 def _described(joint: Joint) -> Drive:
     """Return what a description says about the drive of a joint."""
-    for field in ('damping', 'friction', 'armature', 'spring_stiffness'):
-        value = getattr(joint, field)
-        reason = 'friction takes energy away, so ' if field in ('damping', 'friction') else ''
-        if not (is_number(value) and 0.0 <= value < math.inf):
+    found = {name: getattr(joint, b.described) for name, b in BOUNDS.items() if b.described}
+    for name, value in found.items():
+        reason = 'friction takes energy away, so ' if hasattr(Friction, name) else ''
+        if not (is_number(value) and BOUNDS[name].minimum <= value < math.inf):
             raise DescriptionError(
-                f'joint {joint.name!r}: {field} is {value!r}; {reason}give a number that is not '
-                'negative'
+                f'joint {joint.name!r}: {BOUNDS[name].described} is {value!r}; {reason}give a '
+                'number that is not negative'
             )
-    return Drive(
-        damping=joint.damping,
-        coulomb=joint.friction,
-        armature=joint.armature,
-        spring_stiffness=joint.spring_stiffness,
-        spring_position=joint.spring_position,
-    )
+    drive = Drive(**found)
+    if not (joint.kind.is_scalar or is_isotropic(drive)):
+        raise DescriptionError(
+            f'joint {joint.name!r} is a {joint.type} with friction or a spring; it can have an '
+            'armature and a damping only: remove all else'
+        )
+    return drive
+
+
+def is_isotropic(drive: Drive) -> bool:
+    """Return whether a drive has an armature and a damping only, as that of a ball."""
+    return drive == Drive(armature=drive.armature, damping=drive.damping)
 
 
 def _unit(axis: Vector) -> Vector:

@@ -4,16 +4,18 @@
 """The types of joints, one row each: everything that depends on the type asks its row.
 
 The child frame has its 3-axis along the joint axis here. A joint of several freedoms is one body
-with a free pose, or several bodies one after the other: a planar joint is two translations in the
-plane and a rotation about its normal (macro joint, K-10).
+with a free pose or orientation, or several bodies one after the other: a planar joint is two
+translations in the plane and a rotation about its normal (macro joint, K-10).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ..lie.joint_groups import BODY_GROUPS, VectorGroup
 from ..types import Array
 
 #: Components of twists, angular part first; the axis is the third of each part.
@@ -38,6 +40,8 @@ class JointType:
         Whether positions that differ by 2 pi are the same.
     has_pitch : bool
         Whether the child advances along the axis as it turns; see `Joint.pitch`.
+    in_urdf : bool
+        Whether other programs read such joints in a URDF; here all types may be in one.
     """
 
     name: str
@@ -46,6 +50,7 @@ class JointType:
     has_range: bool = False
     is_periodic: bool = False
     has_pitch: bool = False
+    in_urdf: bool = True
 
     @property
     def nv(self) -> int:
@@ -53,9 +58,19 @@ class JointType:
         return sum(map(len, self.freedoms))
 
     @property
+    def group(self) -> Any:
+        """The group of its configurations: that of its only body, or R^n."""
+        return BODY_GROUPS[self.nv] if len(self.freedoms) == 1 else VectorGroup(self.nv)
+
+    @property
     def nq(self) -> int:
-        """Number of coordinates: a free body has a quaternion."""
-        return 7 if self.is_free else self.nv
+        """Number of coordinates."""
+        return self.group.nq
+
+    @property
+    def has_quaternion(self) -> bool:
+        """Whether the coordinates contain a quaternion and do not add."""
+        return self.nq > self.nv
 
     @property
     def is_fixed(self) -> bool:
@@ -73,9 +88,14 @@ class JointType:
         return self.nv == 6
 
     @property
+    def has_drive(self) -> bool:
+        """Whether there may be friction and inertia of a drive: of a ball isotropic ones."""
+        return self.is_scalar or (self.has_quaternion and not self.is_free)
+
+    @property
     def has_axis(self) -> bool:
         """Whether the axis has a meaning."""
-        return not (self.is_fixed or self.is_free)
+        return not (self.is_fixed or self.has_quaternion)
 
     @property
     def turns(self) -> bool:
@@ -118,8 +138,9 @@ JOINT_TYPES = {
         JointType('prismatic', _TRANSLATION, 'prismatic', has_range=True),
         JointType('fixed', ()),
         JointType('floating', (tuple(range(6)),)),
+        JointType('ball', ((0, 1, 2),), 'spherical', in_urdf=False),
         JointType('planar', ((3,), (4,), (_ABOUT_AXIS,)), 'planar'),
-        JointType('helical', _ROTATION, 'helical', has_range=True, has_pitch=True),
+        JointType('helical', _ROTATION, 'helical', has_range=True, has_pitch=True, in_urdf=False),
     )
 }
 

@@ -4,8 +4,8 @@
 """MJCF to `RobotDescription`, by the compiled model of the package `mujoco`.
 
 MuJoCo's compiler resolves defaults, includes, units, orientations, and the inertias of geoms. The
-pose of a body relative to its parent is T(q) = T0 J1(q1) J2(q2) ...: its joints act one after the
-other in the frame of the body, each about its own anchor p. A hinge about e is
+pose of a body relative to its parent is T(q) = T0 J1(q1) J2(q2) ...: its joints act in order in
+the frame of the body, each about its own anchor p. A hinge about e is
 J(q) = Trans(p) Rot(e, q - q0) Trans(-p), a slide J(q) = Trans((q - q0) e), q0 the `ref` of the
 joint. Positions of scalar joints are therefore those of MuJoCo's qpos.
 
@@ -71,11 +71,11 @@ REFUSED_FIELDS = (
 
 #: Of the degrees of freedom: 'dof_' fields with no model at all, and with none in free joints.
 REFUSED_OF_DOFS = (('dampingpoly', 'nonlinear damping', 'DAMPER'),)
-REFUSED_OF_FREE_JOINTS = (
-    ('armature', 'armature', ''),
-    ('damping', 'damping', 'DAMPER'),
-    ('frictionloss', 'frictionloss', 'FRICTIONLOSS'),
-)
+REFUSED_OF_BALLS = (('frictionloss', 'frictionloss', 'FRICTIONLOSS'),)
+REFUSED_OF_JOINTS = {
+    BALL: REFUSED_OF_BALLS,
+    FREE: (('armature', 'armature', ''), ('damping', 'damping', 'DAMPER'), *REFUSED_OF_BALLS),
+}
 
 #: Values of mjtEq that are the tree, loops or nothing; others are of tendons and flexes.
 KNOWN_EQUALITIES = (0, 1, 2)
@@ -120,7 +120,7 @@ def read_mjcf(
     Raises
     ------
     DescriptionError
-        MuJoCo refuses the text, or the model has what `RobotDescription` has not: ball joints,
+        MuJoCo refuses the text, or the model has what `RobotDescription` has not: springs of balls,
         tendons with forces, deformable bodies, nonlinear equalities; names the element and the
         remedy. Or the package `mujoco` is missing.
     InertiaError
@@ -209,7 +209,7 @@ class _Parts:
             self._fix(name, link, name, origin)
             return
         for joint in acting:
-            if joint.type == HINGE:
+            if joint.type in (HINGE, BALL):
                 origin = product(origin, _translation(model.jnt_pos[joint.id] - anchor))
                 anchor = np.array(model.jnt_pos[joint.id])
             is_last = joint is acting[-1] and not anchor.any()
@@ -223,10 +223,20 @@ class _Parts:
 
     def _joint(self, joint: CompiledJoint, parent: str, child: str, origin: Array) -> Joint:
         model, k = self._model, joint.id
-        if joint.type == FREE:  # its coordinates are the pose in the world
-            return Joint(joint.name, 'floating', parent, child, np.eye(4), np.array([1.0, 0, 0]))
         axis, limited = unit(np.array(model.jnt_axis[k])), bool(model.jnt_limited[k])
         kind = JOINT_KINDS[joint.type][limited]
+        if not joint.is_scalar:
+            pose = np.eye(4) if kind.is_free else origin  # a free body is placed in the world
+            return Joint(
+                joint.name,
+                kind.name,
+                parent,
+                child,
+                pose,
+                np.array([1.0, 0, 0]),
+                damping=self._unless('DAMPER', model.dof_damping[joint.dof]),
+                armature=float(model.dof_armature[joint.dof]),
+            )
         bounds = map(float, model.jnt_range[k]) if limited else ()
         stiffness = self._unless('SPRING', model.jnt_stiffness[k])
         return Joint(
@@ -281,16 +291,17 @@ def _motion(kind: int, axis: Array, q: float) -> Array:
 
 
 def postures(compiled: CompiledModel) -> dict[str, dict[str, tuple[float, ...]]]:
-    """Return the keyframes by name: positions of joints, (x, y, z, qx, qy, qz, qw) of free ones."""
+    """Return the keyframes by name: coordinates of joints, quaternions with w last."""
     model = compiled.model
     found = dict[str, dict[str, tuple[float, ...]]]()
     for k in range(model.nkey):
         q, positions = model.key_qpos[k].tolist(), dict[str, tuple[float, ...]]()
         for joint in compiled.joints:
-            first = joint.qpos
-            x, y, z, qw, *vector = q[first : first + 7] if joint.type == FREE else [0.0] * 4
-            free = (x, y, z, *vector, qw)
-            positions[joint.name] = free if joint.type == FREE else (q[first],)
+            group = JOINT_KINDS[joint.type][0].group
+            own = q[joint.qpos : joint.qpos + group.nq]
+            if group.nq > group.nv:  # MuJoCo has w first
+                own.append(own.pop(-4))
+            positions[joint.name] = tuple(own)
         found[model.key(k).name or compiled.unique('keyframe', f'key{k}')] = positions
     return found
 
@@ -298,9 +309,6 @@ def postures(compiled: CompiledModel) -> dict[str, dict[str, tuple[float, ...]]]
 def check_model(compiled: CompiledModel) -> None:
     """Raise `DescriptionError` if joints move otherwise than a tree of scalar and free joints."""
     model = compiled.model
-    for joint in compiled.joints:
-        if joint.type == BALL:
-            _refuse(f'joint {joint.name!r}', 'is a ball', 'replace it by three hinges')
     if model.nflex:
         _refuse(f'the flex {compiled.name("flex", 0)!r}', 'is deformable', 'remove it')
     for field, kind, what, flag in REFUSED_FIELDS:
@@ -314,16 +322,16 @@ def check_model(compiled: CompiledModel) -> None:
                 subject = f'the actuator {compiled.name("actuator", k)!r}'
                 _refuse(subject, f'has {what}', 'set it to 0, or let it act on a hinge or slide')
     for joint in compiled.joints:
-        count = 1 if joint.is_scalar else 6
-        fields = REFUSED_OF_DOFS if joint.is_scalar else REFUSED_OF_DOFS + REFUSED_OF_FREE_JOINTS
+        count = JOINT_KINDS[joint.type][0].nv
+        fields = REFUSED_OF_DOFS + REFUSED_OF_JOINTS.get(joint.type, ())
+        remedy = 'use a <freejoint>' if joint.type == FREE else 'set it to 0'
         for field, what, flag in fields:
             values = compiled.numbers(f'dof_{field}')
             if not compiled.is_disabled(flag) and np.any(values[joint.dof : joint.dof + count]):
-                remedy = 'set it to 0' if joint.is_scalar else 'use a <freejoint>'
                 _refuse(f'joint {joint.name!r}', f'has {what}', remedy)
         has_spring = model.jnt_stiffness[joint.id] and not compiled.is_disabled('SPRING')
         if has_spring and not joint.is_scalar:
-            _refuse(f'joint {joint.name!r}', 'has stiffness', 'use a <freejoint>')
+            _refuse(f'joint {joint.name!r}', 'has stiffness', remedy)
     for body in np.flatnonzero(np.array(model.body_plugin) >= 0):
         _refuse(f'body {compiled.body_name(int(body))!r}', 'has a plugin', 'remove it')
     for k in compiled.equalities:
@@ -356,6 +364,10 @@ def model_findings(compiled: CompiledModel) -> Iterator[Finding]:
         what = 'is a mocap body: a simulation moves it, here it is fixed in its pose of the file'
         remedy = 'give it joints if it moves'
         yield Finding('warning', f'link {compiled.body_name(k)}', what, remedy)
+    for joint in compiled.joints:
+        if joint.type == BALL and model.jnt_limited[joint.id]:
+            what = 'is a ball with a limit of its angle, which is omitted: it turns without limits'
+            yield Finding('warning', f'joint {joint.name}', what)
     if compiled.is_disabled('LIMIT') and np.any(model.jnt_limited):
         yield Finding('info', robot, 'limits of joints are kept, although a flag disables them')
     if (model.opt.density or model.opt.viscosity) and not without_passive:

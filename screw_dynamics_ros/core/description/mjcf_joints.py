@@ -274,6 +274,6 @@ def equality_findings(compiled: CompiledModel, floats: bool) -> Iterator[Finding
                 yield Finding(
                     'warning',
                     name,
-                    f'is a {kind} to the world, which is no link here, and is left out',
+                    f'is a {kind} to the world, which is no link here, and is ignored',
                     'use floating_base=False if it holds the base, else constrained_dynamics',
                 )

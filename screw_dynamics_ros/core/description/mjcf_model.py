@@ -73,7 +73,7 @@ def compiled_model(text_or_path: str | bytes | os.PathLike[str]) -> Any:
             'mujoco; install it with `pip install mujoco`, or convert the description to URDF'
         ) from None
     source = source_of(text_or_path)
-    if root_tag(source) == 'robot':  # MuJoCo reads URDF by rules of its own
+    if root_tag(source) == 'robot':  # MuJoCo reads URDF by other rules
         raise DescriptionError(
             'the root element is <robot>, not <mujoco>: this is a URDF; read it by Robot.from_urdf '
             'or read_robot_description'
@@ -313,5 +313,6 @@ def rotation_of(quaternion: Array) -> Array:
 JOINT_KINDS = {
     HINGE: (JOINT_TYPES['continuous'], JOINT_TYPES['revolute']),
     SLIDE: (JOINT_TYPES['prismatic'], JOINT_TYPES['prismatic']),
+    BALL: (JOINT_TYPES['ball'], JOINT_TYPES['ball']),
     FREE: (JOINT_TYPES['floating'], JOINT_TYPES['floating']),
 }

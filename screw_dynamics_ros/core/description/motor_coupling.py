@@ -53,7 +53,7 @@ def motor_coupling(joints: Sequence[str], drives: Mapping[str, Coupled]) -> Arra
 
 
 def check_coupled_joints(name: str, drive: Coupled, joints: Mapping[str, Joint]) -> None:
-    """Refuse a coupling with joints that have no coordinate of their own."""
+    """Refuse a coupling with joints without an independent coordinate."""
     for other in drive.ratios:
         if other not in joints:
             raise UnknownNameError(
@@ -72,7 +72,7 @@ def check_coupled_joints(name: str, drive: Coupled, joints: Mapping[str, Joint])
 
 
 def check_motors_move_joints(given: Mapping[str, Coupled]) -> None:
-    """Refuse couplings by which joints move while all motors stand still."""
+    """Refuse couplings by which joints move while all motors are at rest."""
     coupled = {other for drive in given.values() for other in drive.ratios}
     names = sorted(coupled | {name for name, drive in given.items() if drive.ratios})
     C = motor_coupling(names, given)

@@ -34,7 +34,8 @@ def rerooted(description: RobotDescription, root: str) -> RobotDescription:
     UnknownNameError
         There is no such link.
     DescriptionError
-        A planar or floating joint lies between the two roots: its coordinates do not turn round.
+        A planar, ball or floating joint lies between the two roots: its coordinates do not turn
+        round.
     """
     if all(root != link.name for link in description.links):
         raise UnknownNameError(
@@ -54,13 +55,13 @@ def hung_on(
 
     A joint whose child is nearer to the root turns round: C_p,i = B exp(X q) becomes
     C_i,p = exp(-X q) B^-1, so that names, coordinates and link frames stay and only axes change
-    sign. A massless link 'P_at_J' carries the old parent P behind such a joint J. What is not
-    connected to the root, or closes a loop, stays as it is.
+    sign. A massless link 'P_at_J' carries the old parent P behind such a joint J. Links not
+    connected to the root, and loops, stay unchanged.
 
     Raises
     ------
     DescriptionError
-        A planar or floating joint is to turn round: its coordinates do not.
+        A planar, ball or floating joint is to turn round: its coordinates do not.
     """
     at: dict[str, list[Joint]] = {link.name: [] for link in links}
     for joint in joints:

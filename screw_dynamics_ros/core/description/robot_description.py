@@ -26,7 +26,7 @@ from .shapes import Shape
 
 Severity = Literal['error', 'warning', 'info']
 
-#: How far a rotation matrix or a unit vector may be off.
+#: Tolerance of rotation matrices and unit vectors.
 UNIT_TOLERANCE = 1e-6
 
 #: The last row of a pose.
@@ -43,7 +43,7 @@ class Finding:
     subject : str
         ``'link <name>'``, ``'joint <name>'`` or ``'robot <name>'``.
     message : str
-        What is wrong, with the numbers.
+        The fault, with its numbers.
     remedy : str
         What the user can do; empty for severity 'info'.
     """
@@ -259,7 +259,7 @@ class RobotDescription:
     findings : tuple of Finding
         Remarks of the reader, for logs; they do not raise errors.
     floating_base : bool
-        Whether the file says that the root link moves freely; a URDF does not.
+        Whether the root link moves freely by the file; never by a URDF.
     gravity : (3,) tuple or None
         Acceleration of free fall in the root frame [m/s^2]; None if the file does not say.
     postures : {name: {joint: positions}}

@@ -182,7 +182,7 @@ def unmet_condition(urdf: str, condition: str) -> str:
 def unevaluated_parameters(robot: Element) -> Iterator[Finding]:
     """Yield the parameters of `<ros2_control>` tags that are still expressions.
 
-    A driver gets their text: it fails, or takes its default instead. One finding tells all joints
+    A driver gets their text: it fails, or takes its default instead. One finding names all joints
     that have the same.
 
     Parameters

@@ -57,15 +57,15 @@ _TILT_TOLERANCE = 1e-9
 
 #: Gravity of a <world> without <gravity> [m/s^2].
 _DEFAULT_GRAVITY = (0.0, 0.0, -9.8)
-#: Flags of links and models: the value that changes nothing, what is left out, and the remedy.
+#: Flags of links and models: the value without an effect, the ignored element, and the remedy.
 _FLAGS = {
     'gravity': (
         True,
         'gravity is switched off for it; here it acts on all links',
         'compensate its weight, or remove <gravity>',
     ),
-    'kinematic': (False, '<kinematic> is left out: here forces move it', 'remove <kinematic>'),
-    'enable_wind': (False, '<enable_wind> is left out', 'add the wrench of the wind'),
+    'kinematic': (False, '<kinematic> is ignored: here forces move it', 'remove <kinematic>'),
+    'enable_wind': (False, '<enable_wind> is ignored', 'add the wrench of the wind'),
 }
 
 #: Plugins that change the motion, by words in their names: joints that follow others, forces.
@@ -99,7 +99,7 @@ def read_sdf(
     Returns
     -------
     RobotDescription
-        `findings` lists doubtful values, and what has been left out. `gravity` is that of the world
+        `findings` lists doubtful values, and ignored elements. `gravity` is that of the world
         (without <gravity> 9.8 m/s^2); in the frame of the root link if that is tilted and does not
         move freely.
 
@@ -107,8 +107,8 @@ def read_sdf(
     ------
     DescriptionError
         The text is not SDFormat of version 1.4 or newer with one model that moves, its joints do
-        not form one tree, or it has what does not exist here: ball joints and gearboxes, other
-        files. Names element and line.
+        not form one tree, or it has what does not exist here: gearboxes, other files. Names element
+        and line.
     InertiaError
         A negative mass, an inertia to be computed, or `inertia_check='error'` and an unphysical
         one.
@@ -158,7 +158,7 @@ def _sdf_element(source: str | bytes) -> Element:
 
 
 def _model(sdf: Element, remarks: list[Finding]) -> Element:
-    """Return the model of a file; remarks tell about others in its world."""
+    """Return the model of a file; remarks name others in its world."""
     worlds = children(sdf, 'world')
     scope = worlds[0] if worlds else sdf
     models = children(scope, 'model')
@@ -167,7 +167,7 @@ def _model(sdf: Element, remarks: list[Finding]) -> Element:
         found = [*worlds[1:], *(moving or children(scope, 'include'))]
         listed = f': {", ".join(map(place_of, found[:8]))}' if found else ''
         raise DescriptionError(
-            f'{place_of(scope)} has {len(moving)} models of its own that move, not one{listed}; '
+            f'{place_of(scope)} has {len(moving)} movable models, expected one{listed}; '
             'give a file with one <model>, with all that it includes written out: '
             f'{_CONVERT}'
         )
@@ -187,7 +187,7 @@ def _model(sdf: Element, remarks: list[Finding]) -> Element:
     ]
     if others:
         subject, named = f'robot {name_attribute(model)}', ', '.join(map(place_of, others[:8]))
-        remarks.append(Finding('info', subject, f'of its world is left out: {named}'))
+        remarks.append(Finding('info', subject, f'of its world is ignored: {named}'))
     return model
 
 
@@ -300,7 +300,7 @@ def _inertia(name: str, element: Element, remarks: list[Finding]) -> Inertia:
         )
     if child(inertial, 'fluid_added_mass') is not None:
         remarks.append(
-            Finding('warning', f'link {name}', '<fluid_added_mass> is left out', 'add its wrench')
+            Finding('warning', f'link {name}', '<fluid_added_mass> is ignored', 'add its wrench')
         )
     tensor = child(inertial, 'inertia')
     try:
@@ -340,7 +340,7 @@ def _shape(
         return Shape(kind, _extents(primitive, owner), placed)
     except (ArgumentError, DescriptionError) as error:
         remarks.append(
-            Finding('warning', f'link {link}', f'its shape is left out: {error}', 'correct it')
+            Finding('warning', f'link {link}', f'its shape is ignored: {error}', 'correct it')
         )
         return None
 
@@ -390,7 +390,7 @@ def _decay(name: str, link: Element) -> Iterator[Finding]:
         yield Finding(
             'warning',
             f'link {name}',
-            '<velocity_decay> is left out',
+            '<velocity_decay> is ignored',
             'write <dynamics><damping> of the joints',
         )
 
@@ -402,14 +402,14 @@ def _motor(name: str, joint: Element) -> Iterator[Finding]:
         yield Finding(
             'warning',
             f'joint {name}',
-            'the motor <max_force> of ODE is left out',
+            'the motor <max_force> of ODE is ignored',
             'remove it, or command the effort',
         )
     if ode is not None and child(ode, 'suspension') is not None:
         yield Finding(
             'warning',
             f'joint {name}',
-            'the <suspension> of ODE is left out',
+            'the <suspension> of ODE is ignored',
             'write a prismatic joint with <spring_stiffness>',
         )
 
@@ -425,7 +425,7 @@ def _plugins(robot: str, scopes: list[Element]) -> Iterator[Finding]:
             yield Finding(
                 'warning',
                 subject,
-                f'{place_of(plugin)} of {place_of(scope)} acts in the simulator and is left out',
+                f'{place_of(plugin)} of {place_of(scope)} acts in the simulator and is ignored',
                 'write <mimic> in the <axis> of the joint that follows'
                 if 'mimic' in called.lower()
                 else 'add its forces',
@@ -433,7 +433,7 @@ def _plugins(robot: str, scopes: list[Element]) -> Iterator[Finding]:
 
 
 def _extensions(robot: str, scopes: list[Element]) -> Iterator[Finding]:
-    """Report elements of other namespaces, as <drake:joint>: what they mean is not known."""
+    """Report elements of other namespaces, as <drake:joint>, with unknown meaning."""
     found = [
         place_of(each)
         for scope in scopes
@@ -447,6 +447,6 @@ def _extensions(robot: str, scopes: list[Element]) -> Iterator[Finding]:
         yield Finding(
             'warning',
             robot,
-            f'extensions of SDFormat are left out: {", ".join(found[:8])}',
+            f'extensions of SDFormat are ignored: {", ".join(found[:8])}',
             'write joints and links without extensions',
         )

@@ -28,7 +28,7 @@ from .xml_document import (
 #: Absolute value from which SDFormat before 1.9 takes a limit as infinite [rad, m].
 _INFINITE_LIMIT = 1e16
 
-#: By how much the length of a quaternion of a file may differ from 1.
+#: Tolerance of the length of a quaternion of a file.
 _QUATERNION_TOLERANCE = 1e-2
 
 _FLAGS = {'true': True, '1': True, 'false': False, '0': False}

@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joints of SDFormat: axes in any frame, screws, universal joints, mimic joints.
+"""Joints of SDFormat: axes in any frame, screws, universal and ball joints, mimic joints.
 
-A joint of SDFormat has a frame of its own, fixed to its child link. Where the axis does not pass
-through the origin of that link, a link without mass takes the name of the joint and the place of
-its frame, and the child is fixed to it.
+A joint of SDFormat has a frame of its own, fixed to its child link. Where the axis, or the center
+of a ball, does not pass through the origin of that link, a link without mass takes the name of the
+joint and the place of its frame, and the child is fixed to it.
 
 Source: SDFormat 1.11, joint.sdf and mimic.sdf; rotors: Drake, parsing documentation.
 """
@@ -56,13 +56,11 @@ _TYPES = {
         SdfJoint('screw', 'helical', 'helical'),
         SdfJoint('universal', 'revolute', 'continuous', ('axis', 'axis2')),
         SdfJoint('revolute2', 'revolute', 'continuous', ('axis', 'axis2')),
+        SdfJoint('ball', 'ball', 'ball', ()),
         SdfJoint('fixed', 'fixed', 'fixed', ()),
     )
 }
-_UNSUPPORTED = {
-    'ball': 'write three revolute joints whose axes meet in one point',
-    'gearbox': 'write a revolute joint with <mimic>',
-}
+_UNSUPPORTED = {'gearbox': 'write a revolute joint with <mimic>'}
 
 #: Extensions of Drake: moment of inertia of a rotor, and its speed relative to the joint's.
 ROTOR = ('drake:rotor_inertia', 'drake:gear_ratio')
@@ -111,7 +109,11 @@ def joint_parts(name: str, frame: FrameNode, frames: FrameGraph) -> Parts:
         )
     axes = [_Axis(name, tag, frame, frames) for tag in _TYPES[given].axes]
     if not axes:
-        return Parts((), (_fixed(name, parent, below, frames),))
+        kind = JOINT_TYPES[_TYPES[given].type]
+        if kind.is_fixed or not frames.relative(name, below)[:3, 3].any():
+            return Parts((), (_without_axis(name, kind, parent, below, frames),))
+        ball = _without_axis(name, kind, parent, name, frames)
+        return Parts((Link(name),), (ball, _fixed(below, name, below, frames)))
     names = [name] if len(axes) == 1 else [f'{name}::{axis.tag}' for axis in axes]
     last = name if any(axis.misses(below) for axis in axes) else below
     # The links that the axes move, and the frames where these are: the joint's for the first ones.
@@ -134,8 +136,12 @@ def frame_parts(name: str, frames: FrameGraph) -> Parts:
 
 
 def _fixed(name: str, parent: str, below: str, frames: FrameGraph) -> Joint:
+    return _without_axis(name, JOINT_TYPES['fixed'], parent, below, frames)
+
+
+def _without_axis(name: str, kind: JointType, parent: str, below: str, frames: FrameGraph) -> Joint:
     origin = frames.relative(parent, below)
-    return Joint(name, 'fixed', parent, below, origin, np.array([1.0, 0.0, 0.0]))
+    return Joint(name, kind.name, parent, below, origin, np.array([1.0, 0.0, 0.0]))
 
 
 def _end(element: Element, role: str, scope: str, frames: FrameGraph) -> str:

@@ -85,7 +85,7 @@ def _elements(root: Element) -> Iterator[Element]:
 
 
 def _express_axes(joint: Element, version: Version) -> None:
-    """Say in which frame axes are: of the model if 1.4, or if use_parent_model_frame says so."""
+    """Set the frame of axes: of the model for 1.4, or with use_parent_model_frame."""
     for axis in (*children(joint, 'axis'), *children(joint, 'axis2')):
         flag, xyz = child(axis, 'use_parent_model_frame'), child(axis, 'xyz')
         in_model = version < (1, 5) if flag is None else flag_of(axis, 'use_parent_model_frame')
@@ -120,7 +120,7 @@ def _separate_names(model: Element) -> Iterator[Finding]:
                     f'{tag} {name}',
                     f'{where} has the name of another part of its model, and is renamed as '
                     'libsdformat does',
-                    'give it a name of its own',
+                    'give it a unique name',
                 )
 
 

@@ -167,7 +167,7 @@ def _shape(part: Element, link: str, remarks: list[Finding]) -> Shape | None:
         return shape_in(primitive, origin_in(part, owner), owner)
     except (ArgumentError, DescriptionError) as error:
         remarks.append(
-            Finding('warning', f'link {link}', f'its shape is left out: {error}', 'correct it')
+            Finding('warning', f'link {link}', f'its shape is ignored: {error}', 'correct it')
         )
         return None
 
@@ -209,10 +209,10 @@ def _joint(element: Element, remarks: list[Finding]) -> Joint:
     name = name_attribute(element)
     owner = f'joint {name!r}'
     given = element.getAttribute('type')
-    if given not in JOINT_TYPES:
+    kind = JOINT_TYPES.get(given)
+    if kind is None:
         what = f'has unknown type {given!r}' if given else 'has no type'
         raise DescriptionError(f'{owner} {what}; use one of {", ".join(JOINT_TYPES)}')
-    kind = JOINT_TYPES[given]
     mimic = _mimic(element, owner)
     if mimic is not None and kind.is_fixed:
         remarks.append(
@@ -269,7 +269,7 @@ def _limits(element: Element, kind: JointType, name: str, remarks: list[Finding]
             )
         )
         return Limits(**magnitudes)
-    # One bound alone: the other is 0, as the URDF specification says (a gripper's upper="0.04").
+    # One bound alone: the other is 0 by the URDF specification (a gripper's upper="0.04").
     lower, upper = 0.0, 0.0
     if len(given) == 1 and version_of(element) >= MOTION_LIMITS:
         lower, upper = -math.inf, math.inf

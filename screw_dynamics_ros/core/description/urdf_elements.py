@@ -96,7 +96,7 @@ def number(
 def vector(
     element: Element, key: str, owner: str, default: tuple[float, ...] | None = ZERO, size: int = 3
 ) -> tuple[float, ...]:
-    """Return one attribute as so many finite numbers."""
+    """Return the finite numbers of one attribute."""
     if not element.hasAttribute(key):
         if default is None:
             raise DescriptionError(f'{owner}: <{element.tagName}> has no {key}; add {key}="..."')
@@ -111,7 +111,7 @@ def vector(
 
 
 def refuse_number(element: Element, key: str, owner: str, text: str, expected: str) -> NoReturn:
-    """Raise the `DescriptionError` of an attribute that is not what is expected."""
+    """Raise the `DescriptionError` of an attribute that is not as expected."""
     raise DescriptionError(
         f'{owner}: <{element.tagName} {key}="{short(text)}"> is not {expected}, at most '
         f'{MAX_NUMBER:g}; correct it{xacro_hint(text)}'

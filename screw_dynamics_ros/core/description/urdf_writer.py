@@ -25,9 +25,9 @@ from .xml_document import child, children, document_text, robot_document
 def write_urdf(description: RobotDescription) -> str:
     r"""Return URDF text, numbers to the last digit: reading it gives the same links and joints.
 
-    Shapes are written as <collision>; gravity and a free joint of the root are left out. Helical
-    joints, armatures and springs are extensions of URDF, see `urdf`, as are loops, motors and
-    postures, see `urdf_loops`; all else is read by urdfdom, of Lyrical and newer if there are
+    Shapes are written as <collision>; gravity and a free joint of the root are omitted. Helical
+    and ball joints, armatures and springs are extensions of URDF, see `urdf`, as are loops, motors
+    and postures, see `urdf_loops`; all else is read by urdfdom, of Lyrical and newer if there are
     capsules or limits of acceleration or jerk. Infinite limits that it requires are written as
     `UNLIMITED`.
 
@@ -94,7 +94,7 @@ def _joint(robot: ElementTree.Element, joint: Joint) -> None:
             offset=number_text(joint.mimic.offset),
         )
     values = {key: getattr(joint, key) for key in DYNAMICS}
-    if any(values.values()):  # damping and friction belong together for other readers
+    if any(values.values()):  # other readers require damping and friction together
         kept = {key for key, x in values.items() if x} | {'damping', 'friction'}
         dynamics = {key: number_text(x) for key, x in values.items() if key in kept}
         ElementTree.SubElement(element, 'dynamics', dynamics)

@@ -4,8 +4,8 @@
 """Differences from urdfdom, the parser of robot_state_publisher, MoveIt, Gazebo and Pinocchio.
 
 It refuses some numbers that other programs accept. An <inertial> with one of them is dropped with
-an error on stderr, and what follows in the link with it, while the description counts as read; a
-joint with one of them makes it refuse the whole description.
+an error on stderr, with all that follows in the link, but the description is accepted; a joint
+with one of them makes it refuse the whole description.
 
 Source: urdfdom 2 to 6, `strToDouble` and `parseVector` in urdf_model/utils.h of urdfdom_headers,
 `parseInertial` and `parseLink` in link.cpp, `parseJoint` in joint.cpp, `parseURDF` in model.cpp
@@ -108,13 +108,18 @@ def urdfdom_findings(robot: Element, description: RobotDescription) -> Iterator[
                 'add xyz="1 0 0"',
             )
     for joint in description.joints:
-        if joint.kind.has_pitch:
+        if not joint.kind.in_urdf:
+            remedy = 'three revolute joints whose axes meet'
+            if joint.kind.has_pitch:
+                remedy = (
+                    'revolute, with a prismatic joint behind it that mimics it with multiplier '
+                    f'{joint.pitch:.6g}'
+                )
             yield Finding(
                 'warning',
                 f'joint {joint.name}',
                 f'a URDF has no {joint.type} joints; {READERS} refuses the whole description',
-                'for other programs make it revolute, with a prismatic joint behind it that mimics '
-                f'it with multiplier {joint.pitch:.6g}',
+                f'for other programs make it {remedy}',
             )
     inertias = {link.name: link.inertia for link in description.links}
     for link in children(robot, 'link'):
@@ -188,7 +193,7 @@ def _fault_of_origin(element: Element) -> _Fault | None:
 
 
 def _fault_of_vector(element: Element, key: str, size: int = 3) -> _Fault | None:
-    """Return the fault of an attribute unless it is missing, or of so many numbers."""
+    """Return the fault of an attribute unless it is missing, or has `size` numbers."""
     if not element.hasAttribute(key):
         return None
     value = element.getAttribute(key)

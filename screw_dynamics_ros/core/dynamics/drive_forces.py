@@ -27,18 +27,21 @@ body to that on the predecessor, in body axes, and the derivative x = xi x b + e
 >>> spring_torques(replace(arm, bodies=(arm.bodies[0], sprung)), np.array([0.0, 1.0]))
 array([0. , 1.5])
 
-Sources: for friction see `description.drives`; for the spring with two pivots Klimchik, Wu, Dumas,
-Caro, Furet and Pashkevich, Identification of geometrical and elastostatic parameters of heavy
-industrial robots (ICRA 2013).
+Sources: for friction see `description.friction`; for the spring with two pivots Klimchik, Wu,
+Dumas, Caro, Furet and Pashkevich, Identification of geometrical and elastostatic parameters of
+heavy industrial robots (ICRA 2013).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..description.friction import Friction, Jet
 from ..errors import ArgumentError
 from ..kinematics.poe import joint_coordinate, relative_pose
 from ..linear import cross, zeros
@@ -116,66 +119,55 @@ def spring_energy(tree: Tree, q: Array) -> Any:
     return U
 
 
-def spring_torques(tree: Tree, q: Array) -> Array:
-    """Return s(q): the (nv,) torques that balance springs; mimic joints add to their leaders."""
-    s = zeros(tree.nv, q)
-    for body in tree.bodies:
-        drive = body.drive
+def spring_torques(tree: Tree, q: Array, order: int = 0) -> Array:
+    """Return s(q), the (nv,) torques that balance springs, or their derivatives of an order by q.
+
+    Mimic joints add to their leaders. Of the first and second derivatives, (nv, nv) and
+    (nv, nv, nv), only the diagonal is not zero.
+    """
+
+    def torque(body: Body) -> Any:
+        drive, own = body.drive, Jet(0.0, 0.0, 0.0)
         if drive.spring_stiffness:
-            strain = joint_coordinate(body, q) - drive.spring_position
-            s[body.v] = s[body.v] + body.multiplier * drive.spring_stiffness * strain
-        if body.pivots is not None:
-            length, first, *_ = lever(body, q)
-            force = drive.counterbalance_stiffness + drive.counterbalance_preload / length
-            s[body.v] = s[body.v] + body.multiplier * (force * first)
-    return s
-
-
-def spring_slopes(tree: Tree, q: Array) -> Array:
-    """Return ds/dq, the diagonal (nv, nv) of the derivatives of `spring_torques`."""
-    slopes = zeros((tree.nv, tree.nv), q)
-    for body in tree.bodies:
-        drive, own = body.drive, body.drive.spring_stiffness
-        if body.pivots is not None:
-            length, first, second, _ = lever(body, q)
-            change = (second - first * first / (length * length)) / length
-            own = (
-                own
-                + drive.counterbalance_stiffness * second
-                + drive.counterbalance_preload * change
+            own = drive.spring_stiffness * Jet(
+                joint_coordinate(body, q) - drive.spring_position, 1.0, 0.0
             )
-        if body.dof == 1:
-            slopes[body.v, body.v] = slopes[body.v, body.v] + body.multiplier**2 * own
-    return slopes
+        if body.pivots is not None:
+            l, first, second, third = lever(body, q)  # noqa: E741
+            length = Jet(l, first / l, (second - first * first / (l * l)) / l)
+            force = drive.counterbalance_stiffness + drive.counterbalance_preload / length
+            own = own + force * Jet(first, second, third)
+        return (own.value, own.first, own.second)[order]
+
+    return of_joints(tree, q, order, torque)
 
 
-def spring_curvatures(tree: Tree, q: Array) -> Array:
-    """Return d2s/dq2, (nv, nv, nv): derivatives of `spring_slopes`, zero off the diagonal."""
-    curvatures = zeros((tree.nv,) * 3, q)
+def of_joints(tree: Tree, x: Array, order: int, torque: Callable[[Body], Any]) -> Array:
+    """Return the derivatives of an order by x of torques that depend on their own element alone."""
+    total = zeros((tree.nv,) * (order + 1), x)
     for body in tree.bodies:
-        if body.pivots is None:
-            continue
-        drive, (length, first, second, third) = body.drive, lever(body, q)
-        square = length * length
-        bend = (third - 3.0 * first * (second - first * first / square) / square) / length
-        at = (body.v,) * 3
-        own = drive.counterbalance_stiffness * third + drive.counterbalance_preload * bend
-        curvatures[at] = curvatures[at] + body.multiplier**3 * own
-    return curvatures
+        if body.dof < 6:
+            at = (np.arange(body.v.start, body.v.stop),) * (order + 1)
+            total[at] = total[at] + body.multiplier ** (order + 1) * torque(body)
+    return total
 
 
 # --- friction -------------------------------------------------------------------------------------
 
 
-def friction_torques(tree: Tree, v: Array) -> Array:
-    """Return f(v): the (nv,) torques that overcome friction; mimic joints add to their leaders."""
-    f = zeros(tree.nv, v)
-    for body in tree.bodies:
-        if body.dof == 1:
-            own = body.drive.friction(body.multiplier * v[body.v])
-            f[body.v] = f[body.v] + body.multiplier * own
+def friction_torques(tree: Tree, v: Array, order: int = 0) -> Array:
+    """Return f(v), the (nv,) torques that overcome friction, or their derivatives of an order by v.
+
+    Mimic joints add to their leaders. The first and second derivatives, (nv, nv) and (nv, nv, nv),
+    are diagonal except for motors coupled to several joints.
+    """
+    derivatives = Friction.friction, Friction.friction_slope, Friction.friction_curvature
+    f = of_joints(
+        tree, v, order, lambda body: derivatives[order](body.drive, body.multiplier * v[body.v])
+    )
     for motor in tree.motors:
-        f = f + motor.row * motor.friction.friction(motor.row @ v)
+        own = derivatives[order](motor.friction, motor.row @ v)
+        f = f + own * reduce(np.multiply.outer, (order + 1) * [motor.row])
     return f
 
 
@@ -183,7 +175,7 @@ def friction_under_load(tree: Tree, v: Array, tau: Array) -> Array:
     """Return the friction (nv,) of drives that transmit the torques `tau` (nv,) [N m, N]."""
     f = friction_torques(tree, v)
     for body in tree.bodies:
-        if body.drive.load_friction:
+        if body.drive.depends_on_load:
             f[body.v] = f[body.v] + body.drive.load_share(v[body.v]) * size(tau[body.v])
     return f
 
@@ -192,7 +184,7 @@ def transmitted_torques(tree: Tree, v: Array, tau: Array) -> Array:
     """Return the transmitted torques: the torques `tau` (nv,) of drives minus friction."""
     L = tau - friction_torques(tree, v)
     for body in tree.bodies:
-        if body.drive.load_friction:
+        if body.drive.depends_on_load:
             u, g = L[body.v], body.drive.load_share(v[body.v])
             L[body.v] = (u - g * size(u)) / (1.0 - g * g)
     return L
@@ -210,30 +202,3 @@ def refuse_load_friction(tree: Tree, what: str) -> None:
             f'{what}: not implemented for friction that depends on load; use a robot with '
             'friction=False, or drives without load_friction'
         )
-
-
-def friction_slopes(tree: Tree, v: Array) -> Array:
-    """Return df/dv, (nv, nv): diagonal except for motors coupled to several joints."""
-    slopes = zeros((tree.nv, tree.nv), v)
-    for body in tree.bodies:
-        if body.dof == 1:
-            own = body.drive.friction_slope(body.multiplier * v[body.v])
-            slopes[body.v, body.v] = slopes[body.v, body.v] + body.multiplier**2 * own
-    for motor in tree.motors:
-        slope = motor.friction.friction_slope(motor.row @ v)
-        slopes = slopes + slope * np.outer(motor.row, motor.row)
-    return slopes
-
-
-def friction_curvatures(tree: Tree, v: Array) -> Array:
-    """Return d2f/dv2, (nv, nv, nv): the derivatives of `friction_slopes`."""
-    curvatures = zeros((tree.nv,) * 3, v)
-    for body in tree.bodies:
-        if body.dof == 1:
-            own = body.drive.friction_curvature(body.multiplier * v[body.v])
-            at = (body.v,) * 3
-            curvatures[at] = curvatures[at] + body.multiplier**3 * own
-    for motor in tree.motors:
-        curvature = motor.friction.friction_curvature(motor.row @ v)
-        curvatures = curvatures + curvature * np.einsum('i,j,k->ijk', *3 * [motor.row])
-    return curvatures

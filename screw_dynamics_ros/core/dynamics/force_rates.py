@@ -46,7 +46,7 @@ from ..lie.so3 import hat
 from ..linear import zeros
 from ..tree.multibody_tree import GROUND, Tree
 from ..types import Array
-from .drive_forces import spring_curvatures, spring_slopes, spring_torques
+from .drive_forces import spring_torques
 from .spatial_inertia import inertia_matrix
 
 
@@ -89,7 +89,7 @@ def inverse_dynamics_rates(
     wrench, transported = WRENCHES[representation]
     W = [wrench(motion, gravity) for motion in motions]
     like = zeros(tree.nv, q, v, a, jerk, snap, gravity)
-    stiffness, bend = spring_slopes(tree, q), spring_curvatures(tree, q)
+    stiffness, bend = spring_torques(tree, q, 1), spring_torques(tree, q, 2)
     springs = spring_torques(tree, q), stiffness @ v, stiffness @ a + (bend @ v) @ v
     rotors = [tree.coupled_inertias @ each for each in (a, jerk, snap)]
     Q = [like + own + rotor for own, rotor in zip(springs, rotors)][:orders]

@@ -86,14 +86,7 @@ from ..lie.screws import dual_motor_product, transform_wrench
 from ..linear import inverse_factors, sparse_product, symmetric, zeros
 from ..tree.multibody_tree import GROUND, Tree, per_body
 from ..types import Array
-from .drive_forces import (
-    friction_curvatures,
-    friction_slopes,
-    friction_torques,
-    refuse_load_friction,
-    spring_curvatures,
-    spring_slopes,
-)
+from .drive_forces import friction_torques, refuse_load_friction, spring_torques
 from .inverse_dynamics import applied_wrenches, inverse_dynamics
 from .mass_matrix import mass_matrix, reflected_inertias
 from .massless_joints import check_moves_mass, resisted
@@ -131,9 +124,9 @@ def inverse_dynamics_derivatives(
     motions, dPsi, W = motions_and_wrenches(tree, q, v, a, gravity, wrenches)
     dQ_dq, dQ_dv, mass = (zeros((tree.nv, tree.nv), *W.values()) for _ in range(3))
     mass = mass + reflected_inertias(tree)
-    dQ_dq = dQ_dq + spring_slopes(tree, q)
+    dQ_dq = dQ_dq + spring_torques(tree, q, 1)
     if tree.with_friction:
-        dQ_dv = dQ_dv + friction_slopes(tree, v)
+        dQ_dv = dQ_dv + friction_torques(tree, v, 1)
     for j in reversed(range(len(tree.bodies))):
         body, s = tree.bodies[j], motions[j]
         momenta, angular = momentum(s.M, s.J), 2.0 * s.B.angular(s.J)
@@ -203,7 +196,7 @@ def forward_dynamics_derivatives(
     _, dQ_dv, M = inverse_dynamics_derivatives(tree, q, v, rest, gravity)  # independent of a
     h = 0.5 * (dQ_dv @ v) + inverse_dynamics(tree, q, rest, rest, gravity, wrenches)
     if tree.with_friction:  # not quadratic
-        h = h + friction_torques(tree, v) - 0.5 * (friction_slopes(tree, v) @ v)
+        h = h + friction_torques(tree, v) - 0.5 * (friction_torques(tree, v, 1) @ v)
     L, D = factors_of_inverse(tree, M)
     right = sparse_product(D, L.T)
     a = L @ (right @ (tau - h))
@@ -329,8 +322,8 @@ def inverse_dynamics_second_derivatives(
             p = motions[body.parent]
             p.M, p.B, W[body.parent] = added(p.M, s.M), p.B + s.B, W[body.parent] + W[m]
     qq, vv, qv, aq = (columns.by_coordinate(tensor, tree.nv) for tensor in result)
-    vv = vv + friction_curvatures(tree, v) if tree.with_friction else vv
-    return qq + spring_curvatures(tree, q), vv, qv, aq
+    vv = vv + friction_torques(tree, v, 2) if tree.with_friction else vv
+    return qq + spring_torques(tree, q, 2), vv, qv, aq
 
 
 class Tensors(NamedTuple):

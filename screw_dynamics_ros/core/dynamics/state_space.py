@@ -28,7 +28,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arguments import check_number
-from ..lie.se3 import ad
 from ..tree.multibody_tree import Tree
 from ..types import Array
 
@@ -70,8 +69,7 @@ def state_space(tree: Tree, v: Array, da_dq: Array, da_dv: Array, Minv: Array) -
     n = tree.nv
     A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, n))
     A[:n, n:] = np.eye(n)
-    for body in tree.bodies:
-        if body.dof == 6:
-            A[body.v, body.v] = -ad(v[body.v])
+    for body in tree.free_bodies:
+        A[body.v, body.v] = -body.group.bracket(v[body.v])
     A[n:, :n], A[n:, n:], B[n:] = da_dq, da_dv, Minv
     return StateSpace(A, B)

@@ -33,7 +33,9 @@ class ConfigurationSpace:
         self._robot, self.increments = robot, increments
         self._rotations = [slice(v.start, v.start + 3) for v in robot.free_bodies.values()]
         self._turning = list(robot.free_bodies)
-        self._twists = np.array([range(v.start, v.stop) for v in robot.free_bodies.values()])
+        velocities = [range(v.start, v.stop) for v in robot.free_bodies.values()]
+        sizes = sorted(set(map(len, velocities)))
+        self._twists = [np.array([v for v in velocities if len(v) == n]) for n in sizes]
 
     @property
     def is_vector_space(self) -> bool:
@@ -54,9 +56,9 @@ class ConfigurationSpace:
         With the other sign of X it is D = dexp^-1_X. D is block-diagonal, and its blocks are taken
         from `increment_rate` at velocities along one axis of all free bodies.
         """
-        result, twists = np.array(p), self._twists
-        if self._rotations:
-            along = np.zeros((6, p.size))
+        result = np.array(p)
+        for twists in self._twists:
+            along = np.zeros((twists.shape[1], p.size))
             for axis, v in enumerate(along):
                 v[twists[:, axis]] = 1.0
             columns = np.stack([self.increment_rate(q, X, v)[twists] for v in along])

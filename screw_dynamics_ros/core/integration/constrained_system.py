@@ -19,7 +19,7 @@ constraints, `UnconstrainedSystem`.
 
 The equations of implicit steps are solved by fixed-point iteration with Anderson acceleration. The
 maps x -> G(x) of the implicit integrators are simplified Newton steps, in which the derivatives
-of forces and of the exponential map are left out. They contract by a factor of about h |omega| and
+of forces and of the exponential map are neglected. They contract by a factor of about h |omega| and
 h^2 k / m, with the spin omega and the stiffness k / m. From the last differences of x and
 f = G(x) - x the missing derivatives are estimated,
 
@@ -211,7 +211,7 @@ def fixed_point(
         Of corrections: G(x) - x times the scale is compared with the tolerance.
     tolerance : float
     iterations : int
-        At most so many calls of G.
+        Maximum of calls of G.
 
     Raises
     ------

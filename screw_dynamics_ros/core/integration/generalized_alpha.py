@@ -68,7 +68,7 @@ class GeneralizedAlpha(Integrator):
         Corrections of increments [rad, m], divided by max(1, |q|), end within it. They are iterated
         down to rounding; the tolerance is for problems in which that is more, see `fixed_point`.
     iterations : int
-        At most so many per step.
+        Maximum per step.
 
     Raises
     ------

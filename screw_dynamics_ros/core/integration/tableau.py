@@ -41,7 +41,7 @@ TOLERANCE = 1e-13
 
 @cache
 def rooted_trees(vertices: int) -> tuple[Tree, ...]:
-    """Return all rooted trees with so many vertices.
+    """Return all rooted trees with this number of vertices.
 
     >>> [len(rooted_trees(n)) for n in range(1, 9)]
     [1, 1, 2, 4, 9, 20, 48, 115]
@@ -50,7 +50,7 @@ def rooted_trees(vertices: int) -> tuple[Tree, ...]:
 
 
 def forests(vertices: int, largest: int) -> Iterator[tuple[Tree, ...]]:
-    """Yield all sorted tuples of trees with so many vertices in all, none with more than `largest`.
+    """Yield all sorted tuples of trees with `vertices` in all, none with more than `largest`.
 
     >>> list(forests(2, 2))
     [(((),),), ((), ())]
@@ -181,7 +181,7 @@ class Tableau:
             )
         self._check_order('b', self.b, order)
         if (self.b_hat is None) != (order_hat is None):
-            raise ArgumentError(f'{name}: b_hat and order_hat belong together; one is missing')
+            raise ArgumentError(f'{name}: b_hat and order_hat are required together')
         if self.b_hat is not None and order_hat is not None:
             if self.b_hat.shape != self.b.shape or np.array_equal(self.b_hat, self.b):
                 raise ArgumentError(

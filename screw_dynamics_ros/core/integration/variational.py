@@ -25,7 +25,7 @@ from .integrator import Integrator, Torques, check_step, torque_function
 
 
 class Variational(Integrator):
-    """Implicit steps of order 2 that make a sum stationary in place of the integral of action.
+    """Implicit steps of order 2 that make a sum stationary instead of the integral of action.
 
     The action of a step with the constant velocity V, q_1 = q_0 exp(h V), is replaced by
     h/2 (L(q_0, V) + L(q_1, V)). Sequences that make the sum stationary, with applied forces, and
@@ -59,7 +59,7 @@ class Variational(Integrator):
         Corrections of increments [rad, m], divided by max(1, |q|), end within it. They are iterated
         down to rounding; the tolerance is for problems in which that is more, see `fixed_point`.
     iterations : int
-        At most so many per step.
+        Maximum per step.
 
     Examples
     --------

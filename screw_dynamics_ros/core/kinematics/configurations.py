@@ -3,10 +3,11 @@
 
 """Configurations of a tree as points of a manifold: a start, samples, differences.
 
-A configuration q has one number for each coordinate of a joint and (x, y, z, qx, qy, qz, qw) for
-each free body. The difference X of two configurations is the displacement that leads from one to
-the other, q_1 = q_0 exp X: `reconstruction.integrate` is its inverse. The functions work on
-numbers, single configurations (nq,) and stacks (..., nq). Of a free body, X = (xi, eta) is
+A configuration q has one number for each coordinate of a joint, (qx, qy, qz, qw) for each ball and
+(x, y, z, qx, qy, qz, qw) for each free body. The difference X of two configurations is the
+displacement that leads from one to the other, q_1 = q_0 exp X: `reconstruction.integrate` is its
+inverse. The functions work on numbers, single configurations (nq,) and stacks (..., nq). Of a free
+body, X = (xi, eta) is
 
     log(C_0^-1 C_1)  for body,    (log(R_1 R_0^T), r_1 - r_0)  for hybrid increments.
 
@@ -15,7 +16,7 @@ numbers, single configurations (nq,) and stacks (..., nq). Of a free body, X = (
 >>> box = Robot(RobotDescription.from_parts('box', [Link('box')], []), floating_base=True)
 >>> q0 = box.neutral()
 >>> q1 = np.array([1.0, 2.0, 0.0, 0.0, 0.0, np.sin(np.pi / 4), np.cos(np.pi / 4)])
->>> box.difference(q0, q1, 'hybrid').round(4)  # a quarter turn about z, and the displacement
+>>> box.difference(q0, q1, 'hybrid').round(4)  # 90 degrees about z, and the displacement
 array([0.    , 0.    , 1.5708, 1.    , 2.    , 0.    ])
 
 Source: Müller 2018b (88), (89) (D-44); Müller 2018a remark 17 (K-36).
@@ -27,19 +28,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..lie import quaternions, se3
 from ..tree.joint_limits import of_coordinates
 from ..tree.multibody_tree import Tree
 from ..types import Array
-from .reconstruction import GROUPS
 
 
 def neutral(tree: Tree) -> Array:
     """Return the configuration (nq,) of zeros, with free bodies in the pose of the root frame."""
     q = np.zeros(tree.nq)
-    for body in tree.bodies:
-        if body.dof == 6:
-            q[body.q.stop - 1] = 1.0
+    for body in tree.free_bodies:
+        q[body.q] = body.group.neutral
     return q
 
 
@@ -61,11 +59,8 @@ def random_configurations(tree: Tree, rng: np.random.Generator, size: Sequence[i
     unlimited = ~(np.isfinite(lower) & np.isfinite(upper))
     lower[unlimited], upper[unlimited] = -np.pi, np.pi
     q = rng.uniform(lower, upper, (*size, tree.nq))
-    for body in tree.bodies:
-        if body.dof == 6:
-            quaternion = rng.normal(size=(*size, 4))
-            length = np.linalg.norm(quaternion, axis=-1, keepdims=True)
-            q[..., body.q.start + 3 : body.q.stop] = quaternion / length
+    for body in tree.free_bodies:
+        q[..., body.q] = body.group.random(rng, q[..., body.q])
     return q
 
 
@@ -78,23 +73,5 @@ def difference(tree: Tree, q0: Array, q1: Array, increments: str = 'body') -> Ar
     X = np.empty((*q0.shape[:-1], tree.nv))
     for body in tree.bodies:
         x0, x1 = q0[..., body.q], q1[..., body.q]
-        X[..., body.v] = difference_of_poses(x0, x1, increments) if body.dof == 6 else x1 - x0
+        X[..., body.v] = body.group.difference(x0, x1, increments)
     return X
-
-
-def difference_of_poses(x0: Array, x1: Array, increments: str) -> Array:
-    """Return the displacement (..., 6) of a free body between two coordinates (..., 7)."""
-    group, on_the_right = GROUPS[increments]
-    p0, p1 = x0[..., 3:], x1[..., 3:]
-    C0, C1 = (se3.pose(quaternions.to_matrix(x[..., 3:]), x[..., :3]) for x in (x0, x1))
-    if on_the_right:
-        turn = quaternions.product(quaternions.conjugate(p0), p1)
-        D = group.compose(group.inverse(C0), C1)
-    else:
-        turn = quaternions.product(p1, quaternions.conjugate(p0))
-        D = group.compose(C1, group.inverse(C0))
-    # The quaternion gives the rotation vector also where the matrix loses its sign, near pi.
-    xi = quaternions.log(turn)
-    still = np.concatenate([xi, np.zeros_like(xi)], axis=-1)
-    eta = (group.dexp_inv(still)[..., 3:, 3:] @ D[..., :3, 3:])[..., 0]
-    return np.concatenate([xi, eta], axis=-1)

@@ -34,7 +34,7 @@ moving axes i, j, k, with s = +1 for a right-handed triple and -1 otherwise,
 
 where the signs put the middle angle into the range of `euler`. So no angle has to be computed.
 
-The straight arm of unit lengths turns about z only: yaw' = q_1' + q_2', and y' = 2 q_1' + q_2'.
+The straight arm of unit lengths rotates about z only: yaw' = q_1' + q_2', and y' = 2 q_1' + q_2'.
 
 >>> J = analytical_jacobian(planar_arm(), np.zeros(2), 'tip', 'xyz')  # roll, pitch, yaw, x, y, z
 >>> J[2], J[4]

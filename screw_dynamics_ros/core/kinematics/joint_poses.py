@@ -1,15 +1,16 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Coordinates of planar and floating joints from the pose of their child link, and back.
+"""Coordinates of planar, ball and floating joints from the pose of their child link, and back.
 
 C is the pose of the child link in the frame of the joint, V its body twist. A floating joint has
-the coordinates (x, y, z, qx, qy, qz, qw) and the velocities V. A planar joint has (x, y, phi) and
-their rates, in the axes Q of its plane, the third of which is the normal:
+the coordinates (x, y, z, qx, qy, qz, qw) and the velocities V, a ball joint the last four and the
+angular velocity. A planar joint has (x, y, phi) and their rates, in the axes Q of its plane, the
+third of which is the normal:
 
     C = Q T(x, y) R_z(phi) Q^T,        V = Q (0, 0, phi', R_z(phi)^T (x', y', 0)).
 
-A link that turns about the normal x with 2 rad/s, 1 m from the origin:
+A link that rotates about the normal x with 2 rad/s, 1 m from the origin:
 
 >>> joint = PlanarCoordinates(np.array([1.0, 0.0, 0.0]))
 >>> pose, twist = joint.motion(np.array([1.0, 0.0, np.pi / 2]), np.array([0.0, 0.0, 2.0]))
@@ -33,10 +34,11 @@ import numpy as np
 from ..compile.typed.functions import Floats, typed
 from ..errors import ArgumentError
 from ..lie import quaternions, se3, so3
+from ..lie.joint_groups import SE3, RotationGroup
 from ..tree.multibody_tree import rotation_of_z_to
 from ..types import Array
 
-PLANE_TOLERANCE = 1e-3  # distance [m] and angle [rad] from the plane of a joint
+PLANE_TOLERANCE = 1e-3  # distance [m] and angle [rad] from the plane or center of a joint
 
 
 def free_coordinates(pose: Array) -> Array:
@@ -45,10 +47,25 @@ def free_coordinates(pose: Array) -> Array:
 
 
 class FreeCoordinates:
-    """Of a floating joint."""
+    """Of a floating joint, or a ball joint.
+
+    Parameters
+    ----------
+    group : RotationGroup
+        `SE3` or `SO3`.
+    """
+
+    def __init__(self, group: RotationGroup = SE3) -> None:
+        self._group = group
 
     def check(self, pose: Array) -> None:
-        """Accept all poses."""
+        """Raise `ArgumentError` if a pose (4, 4) of a ball is not at its center."""
+        error = float(np.linalg.norm(pose[:3, 3] - self._group.position(free_coordinates(pose))))
+        if error > PLANE_TOLERANCE:
+            raise ArgumentError(
+                f'the pose is {error:.3g} m from the center of the ball joint; describe it as a '
+                'floating joint'
+            )
 
     def aligned(self, pose: Array, twist: Array | None) -> tuple[Array, Array | None]:
         """Return C (4, 4) and V (6,)."""
@@ -56,7 +73,7 @@ class FreeCoordinates:
 
     def motion(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Return C (4, 4) and V (6,) from coordinates and velocities."""
-        return se3.pose(quaternions.to_matrix(q[3:]), q[:3]), v
+        return self._group.pose(q), np.append(v, np.zeros(6 - len(v)))
 
 
 class PlanarCoordinates:

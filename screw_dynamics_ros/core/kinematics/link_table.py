@@ -53,7 +53,7 @@ def shift(axis: int, distance: float) -> Array:
 def virtual_joint(axis: int, C: Array) -> Array:
     """Return the unit screw (6,) along or about an axis, in the axes of a frame with the pose C.
 
-    Axes 0, 1, 2 turn about X, Y, Z and 3, 4, 5 slide along them.
+    Axes 0, 1, 2 rotate about X, Y, Z and 3, 4, 5 slide along them.
     """
     return screws.inverse_transform_twist(C, np.eye(6)[axis])
 
@@ -105,7 +105,7 @@ class Row(ABC):
 
     @property
     def doubt(self) -> str:
-        """What is numerically delicate about these numbers; empty if nothing."""
+        """Numerical difficulty of these numbers; empty if there is none."""
         return ''
 
     def transform(self, q: ArrayLike) -> Array:
@@ -167,7 +167,7 @@ class LinkTable:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What is numerically delicate, and the remedy."""
+        """Numerical difficulties, and their remedies."""
         return tuple(
             Finding('warning', f'joint {name}', row.doubt, 'use the rows of automatic()')
             for name, row in zip(self.names, self.rows)

@@ -47,8 +47,8 @@ def joint_coordinate(body: Body, q: Array) -> Array:
 def relative_pose(body: Body, q: Array) -> Array:
     """Return C_{p,i} = B_i exp(X_i q_i), the (4, 4) configuration in the predecessor's frame."""
     q_i = joint_coordinate(body, q)
-    if body.dof == 6:
-        return body.B @ se3.pose(quaternions.to_matrix(q_i[3:]), q_i[:3])
+    if body.dof > 1:
+        return body.B @ body.group.pose(q_i)
     return body.B @ se3.screw_motion(body.screw_terms, q_i[0])
 
 
@@ -97,8 +97,9 @@ def joint_transform(moving: MovingJoint, q: Array) -> Array:
     R, r = joint.origin[:3, :3], joint.origin[:3, 3]
     position, quaternion = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
     q_i = q[moving.q]
-    if joint.kind.is_free:
-        position, quaternion = q_i[:3], q_i[3:] / np.sqrt(q_i[3:] @ q_i[3:])
+    if joint.kind.has_quaternion:
+        position, p = joint.kind.group.position(q_i), q_i[-4:]
+        quaternion = p / np.sqrt(p @ p)
     elif not joint.kind.is_scalar:  # in the plane, and about its normal
         x, y, _ = rotation_of_z_to(joint.axis).T
         position, quaternion = (

@@ -1,13 +1,13 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""How far a pose is from another one, as a screw without branches.
+"""Displacement of a pose from another one, as a screw without branches.
 
 With D = C^-1 C_target = (R, r), rotation angle theta and axis e,
 
     error = (2 sin(theta / 2) e, r) = (vec(R - R^T) / sqrt(1 + tr R), r),
 
-since vec(R - R^T) = 2 sin(theta) e and 1 + tr R = (2 cos(theta / 2))^2. A third of a turn about z,
+since vec(R - R^T) = 2 sin(theta) e and 1 + tr R = (2 cos(theta / 2))^2. 120 degrees about z,
 and one unit along x: 2 sin(60 degrees) = 1.7321.
 
 >>> target = np.eye(4)

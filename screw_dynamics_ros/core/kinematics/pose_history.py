@@ -4,7 +4,7 @@
 """Measured poses of a free body, at the times of other measurements.
 
 Between two measurements the body moves along the screw from one pose to the next, and the
-components of its twist in its own axes change at a constant rate; outside of them it goes on with
+components of its twist in its axes change at a constant rate; outside of them it continues with
 the nearest twist, C(t) = C(t_k) exp((t - t_k) V_k).
 
 A body that turns by an angle 2 h about the unit vector e, while its origin moves by u in its axes,
@@ -49,11 +49,11 @@ class PoseHistory(Record):
     age : float
         From the time to the nearest measurement [s], infinite without any.
     axis, offset, step : (3,), (3,), (4,) arrays
-        Intermediate results: e, u, and what is done in the axes of the body.
+        Intermediate results: e, u, and the step in the axes of the body.
 
     Examples
     --------
-    A body turns about z with 1 rad/s; only the poses are known:
+    A body rotates about z with 1 rad/s; only the poses are known:
 
     >>> history = PoseHistory()
     >>> for stamp in (0, 10**9):

@@ -39,7 +39,7 @@ from ..reproducible import reproducible
 from ..tree.multibody_tree import GROUND, rotation_of_z_to
 from ..types import Array
 
-UNIT_TOLERANCE = 1e-9  # how far from 1 the length of a unit screw may be
+UNIT_TOLERANCE = 1e-9  # of the length of a unit screw, from 1
 
 ROUNDING_TOLERANCE = 1e-12  # pitches [m/rad] and axis points [m] below this are rounding
 

@@ -39,21 +39,9 @@ Source: Müller 2018b (88), (89) (D-44); Müller 2018a remark 17 (K-36); Müller
 
 from __future__ import annotations
 
-import numpy as np
-
-from ..lie import quaternions, se3, so3xr3
-from ..lie.screws import convert_twist
 from ..linear import zeros
 from ..tree.multibody_tree import Tree
 from ..types import Array
-
-#: The group of a free body, and whether increments act on the right, by the kind of increments.
-GROUPS = {
-    'body': (se3, True),
-    'spatial': (se3, False),
-    'mixed': (so3xr3, True),
-    'hybrid': (so3xr3, False),
-}
 
 
 def integrate(tree: Tree, q: Array, displacement: Array, increments: str = 'body') -> Array:
@@ -65,13 +53,13 @@ def integrate(tree: Tree, q: Array, displacement: Array, increments: str = 'body
     q : (nq,)
         Quaternions keep their length.
     displacement : (nv,)
-        [rad, m]; of a free body (xi, eta), angular part first, as `increments` says.
+        [rad, m]; of a free body (xi, eta), angular part first, as `increments` defines.
     increments : {'body', 'spatial', 'mixed', 'hybrid'}
     """
     result = zeros(tree.nq, q, displacement)
     for body in tree.bodies:
         x, X = q[body.q], displacement[body.v]
-        result[body.q] = displaced_pose(x, X, increments) if body.dof == 6 else x + X
+        result[body.q] = body.group.displaced(x, X, increments)
     return result
 
 
@@ -90,29 +78,8 @@ def increment_rate(
     v : (nv,)
         Velocity; of a free body, its body-fixed twist.
     """
-    group, on_the_right = GROUPS[increments]
     rate = zeros(tree.nv, q, displacement, v)
     for body in tree.bodies:
-        rate[body.v] = v[body.v]
-        if body.dof == 6:
-            X = displacement[body.v]
-            V = convert_twist(v[body.v], pose_of(q[body.q]), 'body', increments)
-            rate[body.v] = group.dexp_inv(-X if on_the_right else X) @ V
+        x, X = q[body.q], displacement[body.v]
+        rate[body.v] = body.group.increment_rate(x, X, v[body.v], increments)
     return rate
-
-
-def displaced_pose(x: Array, X: Array, increments: str) -> Array:
-    """Return the coordinates (..., 7) of free bodies at x (..., 7), moved by X (..., 6)."""
-    group, on_the_right = GROUPS[increments]
-    C, D = pose_of(x), group.exp(X)
-    turn = quaternions.exp(X[..., :3])
-    if on_the_right:
-        moved, turned = group.compose(C, D), quaternions.product(x[..., 3:], turn)
-    else:
-        moved, turned = group.compose(D, C), quaternions.product(turn, x[..., 3:])
-    return np.concatenate([moved[..., :3, 3], turned], axis=-1)
-
-
-def pose_of(x: Array) -> Array:
-    """Return the poses (..., 4, 4) of free bodies at (x, y, z, qx, qy, qz, qw), (..., 7)."""
-    return se3.pose(quaternions.to_matrix(x[..., 3:]), x[..., :3])

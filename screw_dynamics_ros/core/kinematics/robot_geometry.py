@@ -45,7 +45,7 @@ MASSLESS = Inertia(0.0, np.zeros(3), np.zeros((3, 3)))
 
 @dataclass(frozen=True, eq=False)
 class RobotGeometry:
-    """What a robot description says about geometry, as a product of exponentials.
+    """Geometry of a robot description as a product of exponentials.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ def geometry_of(description: RobotDescription) -> RobotGeometry:
     Raises
     ------
     DescriptionError
-        For a floating joint: its coordinates are not those of a product of exponentials.
+        For a floating or ball joint: its coordinates are not those of a product of exponentials.
     """
     masters = mimic_map(description)
     frames = {description.root: Frame(GROUND, IDENTITY)}
@@ -114,10 +114,11 @@ def geometry_of(description: RobotDescription) -> RobotGeometry:
 
 def _unit_screws(joint: Joint) -> list[tuple[str, Array]]:
     """Return a suffix to the joint's name and the screw in the child frame, for each freedom."""
-    if joint.kind.is_free:
+    if joint.kind.has_quaternion:
+        pair = 'floating' if joint.kind.is_free else joint.kind.pair
         raise DescriptionError(
-            f'joint {joint.name!r} is floating: a quaternion is not a coordinate of a product of '
-            'exponentials; replace the joint by joints.floating(), whose six coordinates are'
+            f'joint {joint.name!r} is {joint.type}: a quaternion is not a coordinate of a product '
+            f'of exponentials; replace the joint by joints.{pair}(), whose coordinates are'
         )
     x, y, _ = rotation_of_z_to(joint.axis).T
     R = np.kron(np.eye(2), np.column_stack([x, y, joint.axis]))

@@ -5,7 +5,7 @@
 
 Over a window, in which the body moves by `WINDOW_LENGTH`, twists are integrated as those in the
 axes of the body, D <- D exp(V dt), and compared with the displacement C_0^-1 C between the poses;
-over windows of their own, in which it turns by `WINDOW_ANGLE`, their rotations. Single windows may
+over separate windows, in which it rotates by `WINDOW_ANGLE`, their rotations. Single windows may
 disagree, where a pose is corrected by localization; `CONTRADICTIONS` consecutive ones do not.
 """
 

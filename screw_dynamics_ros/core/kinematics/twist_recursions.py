@@ -32,9 +32,9 @@ Derivatives of any order follow by Leibniz' rule, those of T and X being bracket
 found so far. `higher_order` takes the body-fixed form and converts the result; this is the other
 way, and shows what each representation costs (doc/theory/kinematics.md).
 
-The arm of unit lengths, elbow at a right angle, turns about the shoulder: the lower link turns
-along. Its origin, at x = 1, moves at 1 in the direction y of the root (hybrid), which is the
-direction x of the link (body); its point at the origin of the root is at rest (spatial).
+The arm of unit lengths, elbow at a right angle, rotates about the shoulder, with the lower link.
+Its origin, at x = 1, moves at 1 in the direction y of the root (hybrid), which is the direction x
+of the link (body); its point at the origin of the root is at rest (spatial).
 
 >>> from screw_dynamics_ros.core.tree.examples import planar_arm
 >>> q, v = np.array([0.0, np.pi / 2]), np.array([1.0, 0.0])

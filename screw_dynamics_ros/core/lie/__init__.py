@@ -11,6 +11,7 @@ Geometry: `points`, `orientations`, `euler` angles, `poses`. Spaces of twists an
 
 from . import (
     euler,
+    joint_groups,
     orientations,
     points,
     poses,
@@ -24,6 +25,7 @@ from . import (
 
 __all__ = [
     'euler',
+    'joint_groups',
     'orientations',
     'points',
     'poses',

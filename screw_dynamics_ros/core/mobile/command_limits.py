@@ -8,7 +8,7 @@ one nearest to it,
 
     t' = t - W^-1 A^T (A W^-1 A^T)^+ A t,      |t|^2 = length^2 omega^2 + v_x^2 + v_y^2,
 
-where `length` [m] says how much speed an angular velocity of 1 rad/s is worth: there is no natural
+where `length` [m] is the speed per angular velocity of equal weight: there is no natural
 choice, so there is no default. A large one keeps the rotation and gives up translation.
 
 Smooth commands avoid slip, on which odometry relies. Each axis has its own bounds; a bound that
@@ -159,7 +159,7 @@ class TwistLimiter:
         self._past.extend([t, t])
 
     def with_axes(self, axes: Sequence[AxisLimits]) -> TwistLimiter:
-        """Return a limiter with other bounds that goes on from the last twists."""
+        """Return a limiter with other bounds that continues from the last twists."""
         other = TwistLimiter(axes)
         other._past.extend(self._past)
         return other

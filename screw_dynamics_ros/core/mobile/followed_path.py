@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The path of a platform as joint states tell it, until it is lost.
+"""The path of a platform from joint states, until it is lost.
 
 Positions or velocities of wheels give their displacements:
 
@@ -10,7 +10,7 @@ Positions or velocities of wheels give their displacements:
 >>> readings.read([0.1, 0.2], [0.0, 0.0], 10**8, max_gap=0.5, max_rate=100.0).displacements
 array([0.1, 0.2])
 
-`WheelCheck` tells whether redundant wheels agree, and which mistake they look like. Slips that
+`WheelCheck` determines whether redundant wheels agree, and which error they suggest. Slips that
 remain after least squares are summed with their signs over about `FORGETTING_LENGTH` of the path,
 so that noise and the resolution of encoders cancel out, and wheels with wrong signs or names do
 not.
@@ -67,7 +67,7 @@ class PathLostError(ArgumentError):
 
 
 class WheelReadings:
-    """Reads states of the joints of wheels one after the other.
+    """Reads successive states of the joints of wheels.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ class FollowedPath:
     check : WheelCheck
         Whether the wheels agree.
     lost : str
-        Why the pose is not known any more; '' while it is.
+        Why the pose is lost; '' while it is known.
     twist : (3,) array
         Mean twist (omega, v_x, v_y) of the last step.
     distance : float
@@ -260,7 +260,7 @@ class FollowedPath:
         self.restart()
 
     def restart(self) -> None:
-        """Go on from the pose that the odometry has been given; the next state begins."""
+        """Continue from the pose that the odometry was set to, with the next state."""
         self.lost, self.twist, self.distance, self.slip = '', np.zeros(3), 0.0, 0.0
         self._readings.forget()
         self.check.restart()
@@ -281,7 +281,7 @@ class FollowedPath:
             return None
         try:
             self.odometry.update(step.displacements, step.steering)
-        except ScrewDynamicsError as error:  # the wheels do not tell where they went
+        except ScrewDynamicsError as error:  # the wheels do not determine the motion
             self.lost = str(error)
             return None
         platform, rates = self.odometry.platform, step.displacements / step.dt

@@ -34,7 +34,7 @@ FORCE_LAST = np.eye(3)[[2, 0, 1]]
 FORCE_LAST.setflags(write=False)
 
 QUARTER_TURN = np.array([[0.0, -1.0], [1.0, 0.0]])
-PLANE_TOLERANCE = 1e-9  # how far a pose in space may be from one in the plane
+PLANE_TOLERANCE = 1e-9  # of a pose in space, from one in the plane
 
 
 def triple(name: str, value: ArrayLike) -> Array:
@@ -205,7 +205,7 @@ def plane_twist(V: ArrayLike) -> Array:
     out = V - EMBEDDING @ (EMBEDDING.T @ V)
     if np.abs(out).max() > PLANE_TOLERANCE * max(1.0, np.abs(V).max()):
         raise ArgumentError(
-            'a mobile platform turns about z and moves in x and y only, the twist (omega, v) is '
+            'a mobile platform rotates about z and moves in x and y only, the twist (omega, v) is '
             f'{V.tolist()}; set the other components to 0'
         )
     return np.asarray(EMBEDDING.T @ V)

@@ -194,10 +194,11 @@ def steering_for(
 
 
 def center_residual(platform: WheeledPlatform, steering: ArrayLike = ()) -> float:
-    """Return how far the wheels are from a common center of rotation; 0 if they share one (C-139).
+    """Return the residual of a common center of rotation of wheels; 0 if they share one (C-139).
 
     The least slip (root of the sum of squares over the lines that hold, [m/s]) of all motions of
-    unit size, where 1 rad/s counts as the root mean square distance of the wheels from the origin.
+    unit size, where 1 rad/s has the size of the root mean square distance of the wheels from the
+    origin.
     """
     A = platform.slip_matrix(steering)
     if len(A) < 3:

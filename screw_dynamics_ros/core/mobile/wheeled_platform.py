@@ -64,8 +64,8 @@ class Wheel:
         From the rolling direction to the axis of the roller at the ground [rad]: 0 for
         omnidirectional wheels, 45 degrees up or down for mecanum wheels. None: no rollers.
     steered, driven : bool
-        Whether it turns about the vertical axis through its point of contact, and whether it has a
-        motor or an encoder; without, it only holds.
+        Whether it rotates about the vertical axis through its point of contact, and whether it has
+        a motor or an encoder; without, it only constrains.
 
     Raises
     ------

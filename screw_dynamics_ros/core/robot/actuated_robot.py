@@ -37,14 +37,14 @@ class ActuatedRobot(Protocol):
 
     @property
     def has_loops(self) -> bool:
-        """Whether other joints follow those with motors; to refuse what is known of trees only."""
+        """Whether other joints follow those with motors; to refuse functions of trees only."""
 
     @property
     def velocity_labels(self) -> list[str]:
         """Names of the velocities that are free."""
 
     def freedoms_of(self, link: str) -> int:
-        """Return how many motors may move a link."""
+        """Return the number of motors that may move a link."""
 
     def elements_of_motors(self, values: Source) -> Source:
         """Return the elements of a vector (n,) that belong to motors."""

@@ -113,7 +113,7 @@ class FunctionEvaluator:
             return self._fast[name](*arguments, *options, **given)
         links = tuple(sorted(wrenches or (), key=str))  # one kernel for any order
         if not all(isinstance(text, str) for text in (*options, *links)):
-            find(self.tree, (name, *options))  # says which one
+            find(self.tree, (name, *options))  # names the option
         kernel = self.kernels.get((name, options, links))
         if kernel is None:
             kernel = self.kernels.setdefault(  # another thread may have been faster

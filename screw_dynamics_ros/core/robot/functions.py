@@ -75,7 +75,7 @@ class Function:
     branching : frozenset of str
         Options with which the recursion branches on numbers and cannot be recorded.
     too_long : callable, optional
-        Says of which trees the program would take too long to compile.
+        Whether the program of a tree would take too long to compile.
     divides : bool
         Whether it divides by the inertias about joints, which may be none.
     """
@@ -129,7 +129,7 @@ class Function:
 
     @cached_property
     def keywords_text(self) -> str:
-        """What the docstring says about the keywords."""
+        """The text about keywords for the docstring."""
         gravity, out = KEYWORDS['gravity'], KEYWORDS[self.keywords['out']]
         return f'{gravity}; {out}.' if 'gravity' in self.keywords else f'{out}.'
 
@@ -146,7 +146,7 @@ class Function:
 
     @cached_property
     def option_defaults(self) -> dict[str, str | None]:
-        """What stands for each option that is not given; None if it must be."""
+        """Default of each option; None if it must be given."""
         defaults = self.method.__defaults__ or ()
         known = dict(zip(self.parameters[len(self.parameters) - len(defaults) :], defaults))
         return {name: known.get(name) for name in self.options}

@@ -94,7 +94,7 @@ class DescribedFunction:
     def described(self) -> tuple[object, ...]:
         """Return all that decides what is recorded, besides the sources of this package.
 
-        The second element is None if that is not known: then it is recorded each time.
+        The second element is None if that is unknown: then it is recorded each time.
         """
         raise NotImplementedError
 
@@ -289,7 +289,7 @@ def substituted(tree: Tree, output: Output, sources: Mapping[str, Output | Formu
 def needed_inputs(
     tree: Tree, outputs: Sequence[Output | Formula], parameters: Mapping[str, int]
 ) -> set[str]:
-    """Return the names of the vectors that some outputs read, parameters left out."""
+    """Return the names of the vectors that some outputs read, without parameters."""
     needed: set[str] = set()
     for output in outputs:
         if not isinstance(output, str | tuple | Formula):

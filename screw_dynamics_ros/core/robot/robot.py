@@ -18,6 +18,7 @@ from ..arms.families.all_solutions import AllInverseKinematics, AllSolutions, sw
 from ..arms.families.branches import NearestBranch, make_solver
 from ..arms.families.chain import SerialChain
 from ..arms.inverse import closed_loop
+from ..arms.inverse.acceleration import InverseAccelerationResult, inverse_acceleration
 from ..arms.inverse.bounded_velocity import (
     JointLimitedResult,
     joint_limited_acceleration,
@@ -40,12 +41,7 @@ from ..arms.inverse.singularities import SingularityReport, singularity_report
 from ..arms.inverse.singularity_policies import PolicyStatus, SingularityPolicy, guarded_velocity
 from ..arms.inverse.task_priority import Task, TaskPriorityResult, level, task_priority
 from ..arms.inverse.task_priority import checked as checked_tasks
-from ..arms.inverse.velocity import (
-    InverseAccelerationResult,
-    InverseVelocityResult,
-    inverse_acceleration,
-    inverse_velocity,
-)
+from ..arms.inverse.velocity import InverseVelocityResult, inverse_velocity
 from ..arms.inverse.velocity_bounds import JointBounds
 from ..compile.kernels import Kernel, compiled_into, make_kernel
 from ..compile.text.c_source import CSource
@@ -93,8 +89,9 @@ class Robot(RobotFunctions):
 
     Conventions: SI units, radians; twists (omega, v) and wrenches (moment, force), angular part
     first; Jacobians (6, nv), angular rows first. A configuration q has one element for each of
-    `joint_names` (three for a planar, seven for a floating joint). With a floating base, q begins
-    with (x, y, z, qx, qy, qz, qw), and v with its body-fixed velocity (omega, v).
+    `joint_names`: three for a planar joint, the quaternion (x, y, z, w) for a ball, position and
+    quaternion for a floating joint. With a floating base, q begins with (x, y, z, qx, qy, qz, qw),
+    and v with its body-fixed velocity (omega, v).
 
     Functions of (q, v, ...) also accept stacks (N, nq), (N, nv), ... and return stacks, computed on
     several cores if this is faster; vectors and stacks can be combined. The keyword `gravity`, (3,)
@@ -397,8 +394,8 @@ class Robot(RobotFunctions):
 
     @property
     def free_bodies(self) -> dict[str, slice]:
-        """Slices of v with the six velocities of free bodies, by link; includes a floating base."""
-        return {body.name: body.v for body in self.tree.bodies if body.dof == 6}
+        """Slices of v of bodies with quaternions, by link: six of a free body, three of a ball."""
+        return {body.name: body.v for body in self.tree.free_bodies}
 
     @property
     def floating_base(self) -> bool:
@@ -426,8 +423,8 @@ class Robot(RobotFunctions):
     ) -> Array:
         """Return a configuration (nq,), or `size` of them, uniform within the joint limits.
 
-        Coordinates without limits are in [-pi, pi]; orientations of free bodies are uniform. `rng`
-        is a NumPy generator or a seed.
+        Coordinates without limits are in [-pi, pi]; orientations of free bodies and balls are
+        uniform. `rng` is a NumPy generator or a seed.
         """
         shape = (size,) if isinstance(size, int) else tuple(size)
         return configurations.random_configurations(self.tree, np.random.default_rng(rng), shape)

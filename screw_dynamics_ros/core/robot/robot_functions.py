@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from ..arms.inverse.force import inverse_force
 from ..description.rigid_body import RigidBody
+from ..dynamics.coriolis import coriolis_matrix
 from ..dynamics.drive_forces import friction_torques, friction_under_load, transmitted_torques
 from ..dynamics.energy_and_momentum import (
     center_of_mass,
@@ -28,7 +29,6 @@ from ..dynamics.energy_and_momentum import (
 from ..dynamics.force_rates import inverse_dynamics_rates
 from ..dynamics.forward_dynamics import forward_dynamics
 from ..dynamics.inverse_dynamics import (
-    coriolis_matrix,
     coriolis_torques,
     drive_torques,
     gravity_torques,

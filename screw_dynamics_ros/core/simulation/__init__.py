@@ -4,7 +4,8 @@
 """Simulated robots: motion under torques and contacts, and joint servos."""
 
 from .contacts import ContactPoint, Plane, Spring
-from .joint_servo import JointServo, Posture
+from .joint_servo import JointServo
+from .posture import Posture
 from .simulated_robot import INTEGRATORS, SavedState, SimulatedRobot, SimulatedStack
 
 __all__ = [

@@ -40,7 +40,7 @@ from ..compile.program.tracing import clamp
 from ..errors import ArgumentError
 from ..types import Array
 
-#: Squares of forces below this are taken for it, so that no force is divided by zero [N^2].
+#: Lower bound of squares of forces, so that no force is divided by zero [N^2].
 MIN_SQUARED_FORCE = 1e-200
 
 
@@ -66,8 +66,8 @@ class Plane:
     Raises
     ------
     ArgumentError
-        A normal of length zero, what is not finite, a stiffness that is not positive, a damping or
-        friction below zero.
+        A normal of length zero, values that are not finite, a stiffness that is not positive, a
+        damping or friction below zero.
     """
 
     point: Array
@@ -144,7 +144,7 @@ class CompliantForce:
     force, elastic : (3,) arrays
         All of it, and what of it does not depend on velocities, in the root frame [N].
     energy : float
-        What is stored, of which `elastic` is the gradient [J].
+        Stored energy, of which `elastic` is the gradient [J].
     """
 
     force: Array
@@ -166,7 +166,7 @@ def contact_force(
     velocity : (3,) array
         Of the material at the contact, in the root frame [m/s].
     stretch : (3,) array
-        s if it did not slip; only what is in the plane counts [m].
+        s if it did not slip; only its part in the plane matters [m].
     plane : (9,) array
         `Plane.parameters`.
 
@@ -233,7 +233,7 @@ class Spring:
     Raises
     ------
     ArgumentError
-        What is not finite; stiffness, damping or length below zero.
+        Values that are not finite; stiffness, damping or length below zero.
     """
 
     link: str

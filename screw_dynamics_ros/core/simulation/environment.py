@@ -59,7 +59,7 @@ class Structure:
     point_links, spring_links : tuples of str
         The link of each contact point and of each spring.
     planes : int
-        How many there are.
+        Number of planes.
     """
 
     point_links: tuple[str, ...]
@@ -147,7 +147,7 @@ class ContactLinkMotion:
         return np.concatenate([self.R.T @ (hat(x - self.r) @ force), self.R.T @ force])
 
     def contact(self, point: Array, plane: Array, before: Array) -> tuple[Array, Any, Array]:
-        """Return where a contact point is lowest, how deep, and how far its material has moved.
+        """Return the lowest point of a contact, its depth, and the displacement of its material.
 
         That is since the pose `before` (3, 4), the sphere turning on the plane: a wheel that rolls
         has not moved.
@@ -201,8 +201,8 @@ class Environment:
     """Planes, contact points and springs of one robot.
 
     What contacts remember, the memory (m,), are the poses of their links when it was made, (3, 4)
-    each, and for each point the stretch s (3,) in each plane [m]; see `simulation.contacts`. From
-    the poses follows how far the material has moved meanwhile, so that the forces can be evaluated
+    each, and for each point the stretch s (3,) in each plane [m]; see `simulation.contacts`. The
+    poses determine the displacement of the material meanwhile, so that the forces can be evaluated
     anywhere within a step. All methods take stacks, too.
 
     Parameters
@@ -303,7 +303,7 @@ class Environment:
         return self._kernels[number].stack([*inputs, self.numbers])
 
     def _make_kernel(self, name: str) -> Kernel:
-        """Return what is compiled: only the torques, or everything."""
+        """Return a kernel: of the torques only, or of everything."""
         tree, structure = self._robot.regrouped_tree, self.structure
 
         def build(tree: Tree, *state: Array) -> tuple[Array, ...]:

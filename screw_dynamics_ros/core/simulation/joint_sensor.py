@@ -26,7 +26,7 @@ Numbers = tuple[float, ...]
 
 @dataclass(frozen=True)
 class SensorFaults:
-    """What is wrong with the measurements of some joints; by default nothing.
+    """Faults of the measurements of some joints; by default none.
 
     Tuples of numbers are empty (none), or have one element for all joints, or one for each joint.
 
@@ -96,8 +96,8 @@ class Measurement(NamedTuple):
 class JointSensor:
     """Measures joint states with faults; random numbers are those of a seed.
 
-    The same count of random numbers is drawn for each measurement, whatever the faults: which ones
-    a measurement gets depends on the seed and on how many were taken before, and on nothing else.
+    The same count of random numbers is drawn for each measurement, whatever the faults: those of a
+    measurement depend only on the seed and on the number of measurements before.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class JointSensor:
 
     Examples
     --------
-    A message that is on its way for 10 ms:
+    A message with a delay of 10 ms:
 
     >>> sensor = JointSensor(('elbow',))
     >>> sensor.faults = SensorFaults(position_bias=(0.5,), delay=0.01)
@@ -133,7 +133,7 @@ class JointSensor:
     def faults(self) -> SensorFaults:
         """The active faults; may be set.
 
-        When delay or jitter change, states under way arrive at once. Raises `ArgumentError` and
+        When delay or jitter change, pending states arrive at once. Raises `ArgumentError` and
         `UnknownNameError`, and then the previous faults stay active.
         """
         return self._model.faults
@@ -149,7 +149,7 @@ class JointSensor:
         _Model(faults, self.joints)
 
     def restart(self) -> None:
-        """Forget what is under way and begin with the first random numbers again."""
+        """Forget pending states and begin with the first random numbers again."""
         self._random = np.random.default_rng(self.seed)
         self._under_way.clear()
         self._reported: Array | None = None

@@ -1,10 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joint servos: torques for tracking of positions or velocities, and references within reach.
-
-Gravity compensation with joint springs and dampers around a slowly moving posture.
-"""
+"""Joint servos: torques for tracking of positions or velocities, and references within reach."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ MAX_LIMIT = 1e9  # rad/s, m/s; 1/s^2: instead of infinite limits
 #: Part of the torque left by gravity that steps of targets may take to accelerate a joint: the
 #: others, which move it too, and the servo need the rest.
 ACCELERATION_SHARE = 0.3
-#: Part that the servo may ask for against an error: the reference gives way to larger ones.
+#: Part that the servo may ask for against an error: the reference yields to larger ones.
 ERROR_SHARE = 0.8
 MIN_SHARE_LEFT = 0.1  # of the effort limit, where gravity takes nearly all of it
 MIN_GAIN = 1e-9  # 1/s
@@ -103,7 +100,8 @@ class JointServo:
         Parameters
         ----------
         modes : sequence of str
-            One of `MODES` for each of `Robot.joint_names`; free and planar joints take efforts.
+            One of `MODES` for each of `Robot.joint_names`; free, ball and planar joints take
+            efforts.
         positions, velocities, efforts : (nv,) arrays
             Commands in the order of v [rad, m; rad/s, m/s; N m, N]. In position mode the velocity
             is that of the reference, 0 for a constant position. Values that a mode does not use may
@@ -197,7 +195,7 @@ class JointServo:
 
 
 class ReferenceProfile:
-    """Positions and velocities of n joints on their way to goals.
+    """Positions and velocities of n joints that move to goals.
 
     A joint approaches its goal with a velocity from which it can stop there, sqrt(2 a d) at the
     distance d, and accelerates by no more than a: steps do not reach the motors. A goal that moves
@@ -252,10 +250,10 @@ class ReferenceProfile:
 
 
 class ServoReference(ReferenceProfile):
-    """Positions and velocities that the servos of some joints follow on their way to targets.
+    """Positions and velocities that the servos of some joints follow to their targets.
 
     Targets that jump are approached with the velocity limit and an acceleration that takes a part
-    of the effort limit, and give way to a joint that is pushed away: saturated servos would make an
+    of the effort limit, and yield to a joint that is pushed away: saturated servos would make an
     arm swing widely.
 
     Parameters
@@ -333,105 +331,3 @@ class ServoReference(ReferenceProfile):
         """Return the errors of position and velocity (n,) against which the servo has torque."""
         w, zeta, most = self._servo.frequency, self._servo.damping_ratio, ERROR_SHARE * possible
         return most / w**2, most / max(2.0 * zeta * w, MIN_GAIN)
-
-
-class ReferenceMotion:
-    """Where joints should be while nobody commands them.
-
-    Joint i is at q_i + A_i (1 - cos(2 pi t / T_i)) / 2, the period a little different for each
-    joint; A_i leads away from the nearer limit, and at most half way to the other one.
-
-    Parameters
-    ----------
-    start : (n,) array
-        q [rad, m].
-    lower, upper : (n,) arrays
-        Limits, some infinite [rad, m].
-    amplitude : float
-        Excursion [rad, m]; 0 holds still.
-    period : float
-        T of the first joint [s].
-
-    Examples
-    --------
-    >>> motion = ReferenceMotion([0.0], [-1.0], [2.0], amplitude=0.5, period=4.0)
-    >>> motion.at(2.0)[0]
-    array([0.5])
-    """
-
-    def __init__(
-        self, start: Array, lower: Array, upper: Array, amplitude: float, period: float
-    ) -> None:
-        self._start = np.array(start)
-        joints = np.arange(len(self._start))
-        self._rate = 2 * np.pi / (period * (1.0 + 0.1 * (joints % 5)))
-        up, down = np.subtract(upper, self._start), np.subtract(self._start, lower)
-        self._excursion = np.where(up >= down, 1.0, -1.0) * np.minimum(
-            amplitude, np.clip(np.maximum(up, down), 0.0, None) / 2
-        )
-
-    def at(self, t: float) -> tuple[Array, Array]:
-        """Return where the joints should be at time t [s], and how fast, (n,) each."""
-        phase = self._rate * t
-        return (
-            self._start + self._excursion * (1.0 - np.cos(phase)) / 2,
-            self._excursion * self._rate * np.sin(phase) / 2,
-        )
-
-
-class Posture:
-    """Torques that hold a robot near a reference motion that starts at rest.
-
-    tau = g(q) + M(q) (w^2 (q_ref - q) + 2 w (v_ref - v)): critically damped springs that are as
-    stiff as the inertia behind them.
-
-    The reference is a `ReferenceMotion`.
-
-    Parameters
-    ----------
-    robot : Robot
-    q : (n,) array
-        Where the reference starts [rad, m].
-    frequency : float
-        Natural frequency w of the springs [rad/s].
-    amplitude : float
-        Excursion of the reference [rad, m]; 0 holds still.
-    period : float
-        T of the first joint [s].
-
-    Raises
-    ------
-    ArgumentError
-        If the robot has a floating base, or floating or planar joints: no motors move those.
-    """
-
-    def __init__(
-        self,
-        robot: Robot,
-        q: Array,
-        *,
-        frequency: float = 20.0,
-        amplitude: float = 0.0,
-        period: float = 10.0,
-    ) -> None:
-        if robot.nq != robot.nv or len(robot.joint_names) != robot.nv:
-            raise ArgumentError(
-                f'robot {robot.description.name!r} cannot be held in a posture: it '
-                'floats, or has floating or planar joints'
-            )
-        self._robot = robot
-        self._frequency = frequency
-        limits = robot.limits
-        self._motion = ReferenceMotion(q, limits.lower, limits.upper, amplitude, period)
-
-    def reference(self, t: float) -> tuple[Array, Array]:
-        """Return where the robot should be at time t [s], and how fast, (n,) each."""
-        return self._motion.at(t)
-
-    def torques(self, t: float, q: Array, v: Array) -> Array:
-        """Return the motor torques (n,) at time t in the state q, v [N m, N]."""
-        wanted_q, wanted_v = self.reference(t)
-        w = self._frequency
-        return self._robot.gravity_torques(q) + self._robot.mass_matrix(q) @ (
-            w**2 * (wanted_q - q) + 2 * w * (wanted_v - v)
-        )

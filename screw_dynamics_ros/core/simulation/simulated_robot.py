@@ -263,8 +263,8 @@ class SimulatedRobot:
     @property
     def violation(self) -> float:
         """Largest deviation of a free body's quaternion from unit length, 0 without free bodies."""
-        free = [self._q[..., body.q] for body in self.robot.tree.bodies if body.dof == 6]
-        lengths = [np.linalg.norm(pose[..., 3:], axis=-1).ravel() - 1.0 for pose in free]
+        free = [self._q[..., body.q] for body in self.robot.tree.free_bodies]
+        lengths = [np.linalg.norm(x[..., -4:], axis=-1).ravel() - 1.0 for x in free]
         return max(np.concatenate([*lengths, [0.0]]).tolist(), key=abs)
 
     def _effects(self) -> Effects | None:
@@ -393,15 +393,14 @@ def valid_state(robot: Robot, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]
             f'joint {coordinate_names(robot)[k]!r} cannot be at {q[place]:g}: its limits are '
             f'{lower[k]:g} and {upper[k]:g}'
         )
-    for body in robot.tree.bodies:
-        if body.dof == 6:
-            quaternions = q[..., body.q][..., 3:]
-            lengths = np.linalg.norm(quaternions, axis=-1, keepdims=True)
-            wrong = np.abs(lengths - 1.0) > UNIT_LENGTH
-            if wrong.any():
-                raise ArgumentError(
-                    f'the quaternion of {body.name!r} has the length {lengths[wrong][0]:g}; give '
-                    'one of length 1'
-                )
-            quaternions /= lengths
+    for body in robot.tree.free_bodies:
+        quaternions = q[..., body.q][..., -4:]
+        lengths = np.linalg.norm(quaternions, axis=-1, keepdims=True)
+        wrong = np.abs(lengths - 1.0) > UNIT_LENGTH
+        if wrong.any():
+            raise ArgumentError(
+                f'the quaternion of {body.name!r} has the length {lengths[wrong][0]:g}; give '
+                'one of length 1'
+            )
+        quaternions /= lengths
     return np.clip(q, lower, upper), v

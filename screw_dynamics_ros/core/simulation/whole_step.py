@@ -35,7 +35,7 @@ MAX_SWING = 0.3
 FIRST_SWING = 0.1
 #: ... or if it gains more energy than the torques give, as a part of that of motion and springs.
 ENERGY_GAIN = 1e-4
-#: A step that is too long is divided into up to so many, and by impacts.
+#: Largest number of parts of a step that is too long or has impacts.
 MAX_SUBSTEPS = 64
 #: What energies may differ by without meaning, as a part of their terms.
 ENERGY_TOLERANCE = 1e-12
@@ -62,7 +62,7 @@ Moved = tuple[Array, Array, Array, Array | None]
 
 
 class CompliantEnvironment(Protocol):
-    """Planes and springs: `Environment`, or what is recorded of it."""
+    """Planes and springs: `Environment`, or its recorded functions."""
 
     def torques(self, q: Array, v: Array, memory: Array) -> Array:
         """Return the generalized forces (nv,) in a state [N m, N]."""
@@ -88,7 +88,7 @@ class StepConditions:
         self._rates = np.delete(np.arange(robot.nv), flying)
 
     def is_slow(self, before: State, after: State, dt: float, way: float = MAX_WAY) -> Any:
-        """Return whether the robot moves by less than `way` [rad, m]; what is NaN does not."""
+        """Return whether the robot moves by less than `way` [rad, m]; false for NaN."""
         v, v_next = before[1], after[1]
         rates, rates_next = (v, v_next) if self.adding else (v[self._rates], v_next[self._rates])
         return dt * dt * (rates @ rates + rates_next @ rates_next) <= way * way
@@ -184,7 +184,7 @@ class StageTorques:
     """The torques (nv,) in a stage as a function of t, q, v; also recorded.
 
     It notes in which stage planes and springs acted most: a contact may begin and end within a
-    step, and what is before and after does not show it.
+    step, and the states before and after do not show it.
 
     Parameters
     ----------

@@ -46,5 +46,5 @@ def planar_arm() -> Tree:
 
 
 def floating_planar_arm() -> Tree:
-    """Return `planar_arm` with a root link that moves freely and has no mass of its own."""
+    """Return `planar_arm` with a root link that moves freely and is massless."""
     return build_tree(planar_arm_description(), floating_base=True)

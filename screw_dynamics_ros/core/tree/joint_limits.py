@@ -27,7 +27,7 @@ class Coordinates(Protocol):
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Joints with coordinates of their own."""
+        """Joints with independent coordinates."""
 
     @property
     def link_names(self) -> tuple[str, ...]:

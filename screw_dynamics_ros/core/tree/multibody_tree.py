@@ -24,9 +24,12 @@ from numpy.typing import ArrayLike
 
 from ..description.body_inertia import Inertia
 from ..description.drives import NO_DRIVE, Drive, drives_of
+from ..description.friction import Friction
+from ..description.joint_types import JOINT_TYPES
 from ..description.robot_description import Joint, RobotDescription
 from ..errors import UnknownNameError
 from ..lie import se3, so3
+from ..lie.joint_groups import BODY_GROUPS
 from ..linear import cross
 from ..reproducible import product, unit
 from ..types import Array
@@ -35,7 +38,7 @@ GROUND = -1
 
 
 def plain(value: Any) -> Any:
-    """Return all that is in data classes, arrays and dicts as lists, with a `repr` that says it."""
+    """Return data classes, arrays and dicts as nested lists, with a complete `repr`."""
     if is_dataclass(value):
         return [plain(getattr(value, each.name)) for each in fields(value)]
     if isinstance(value, np.ndarray):
@@ -79,7 +82,7 @@ class Body:
     pivots : (2, 3) array, optional
         Of the counterbalance, in the predecessor's frame and in the body's own [m].
     is_rotor : bool
-        A rotor on its way around an axis fixed in its predecessor; `name` is the link it sits on.
+        A rotor that spins about an axis fixed in its predecessor; `name` is its carrier.
     massless_about_joint : bool
         The joint is not resisted by the body itself, only by what the body carries; so there may be
         configurations in which nothing resists it (set by `regrouped`).
@@ -104,8 +107,13 @@ class Body:
 
     @property
     def dof(self) -> int:
-        """Number of degrees of freedom of the joint: 1, or 6 for a free body."""
+        """Number of degrees of freedom of the joint: 1, 3 on a ball joint, or 6 of a free body."""
         return self.X.shape[1]
+
+    @property
+    def group(self) -> Any:
+        """The group of its configurations relative to the predecessor."""
+        return BODY_GROUPS[self.dof]
 
     @cached_property
     def screw_terms(self) -> Array:
@@ -124,21 +132,21 @@ class CoupledMotor:
         Its rate is row @ v, in units of its joint.
     inertia : float
         Of its rotor, in these units [kg m^2] ([kg]).
-    friction : Drive
-        With the friction at that rate.
+    friction : Friction
+        At that rate.
     """
 
     joint: str
     row: Array
     inertia: float
-    friction: Drive
+    friction: Friction
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
     """The frame of a link: fixed at configuration S in the frame of moving body `body`.
 
-    `parent` is the link that carries it (None for the root), `inertia` what the description says.
+    `parent` is the link that carries it (None for the root), `inertia` that of the description.
     """
 
     body: int
@@ -226,7 +234,7 @@ class Tree:
             return self.coordinates[joint]
         except (KeyError, TypeError):
             raise UnknownNameError(
-                f'no joint named {joint!r} with coordinates of its own; '
+                f'no joint named {joint!r} with independent coordinates; '
                 f'there are {", ".join(self.joint_names)}'
             ) from None
 
@@ -234,6 +242,11 @@ class Tree:
     def total_mass(self) -> float:
         """Mass of all links, the root link included [kg]."""
         return self.fixed_mass + sum(body.m for body in self.bodies)
+
+    @property
+    def free_bodies(self) -> tuple[Body, ...]:
+        """Bodies whose coordinates contain a quaternion: free ones, and those on ball joints."""
+        return tuple(body for body in self.bodies if body.dof > 1)
 
     @property
     def is_coupled(self) -> bool:
@@ -244,7 +257,7 @@ class Tree:
     @property
     def has_load_friction(self) -> bool:
         """Whether the friction of a drive depends on the torque that it transmits."""
-        return any(body.drive.load_friction for body in self.bodies)
+        return any(body.drive.depends_on_load for body in self.bodies)
 
     @cached_property
     def coupled_inertias(self) -> Array:
@@ -291,7 +304,7 @@ def rotation_of_z_to(axis: Array) -> Array:
 def mimic_map(description: RobotDescription) -> dict[str, tuple[str, float, float]]:
     """Return `{joint: (master, multiplier, offset)}`, chains of mimic joints multiplied out.
 
-    A joint that mimics nobody is its own master. The description has no cycles (see `urdf`).
+    A joint without mimic is its own master. The description has no cycles (see `urdf`).
     """
     joints = {joint.name: joint for joint in description.joints}
     result = {}
@@ -325,7 +338,7 @@ def build_tree(
     floating_base : bool
         Whether the root link moves freely; its coordinates then come first in q and v.
     drives : {joint: Drive}, optional
-        Joints not named have what the description says about friction.
+        Joints not named have the friction of the description.
     friction : bool, optional
         Whether friction takes part in the equations of motion: defaults to True if `drives` is
         given (even empty). Springs always do.
@@ -338,7 +351,8 @@ def build_tree(
         for joint in description.joints
         if not joint.kind.is_fixed and masters[joint.name][0] == joint.name
     ]
-    nq, nv = (7, 6) if floating_base else (0, 0)
+    base = JOINT_TYPES['floating' if floating_base else 'fixed']
+    nq, nv = base.nq, base.nv
     coordinates = {}
     for joint in owners:
         dq, dv = joint.kind.nq, joint.kind.nv
@@ -347,10 +361,9 @@ def build_tree(
 
     bodies: list[Body] = []
     frames: dict[str, Frame] = {}
-    if floating_base:
-        bodies.append(
-            Body(description.root, '', GROUND, np.eye(4), np.eye(6), slice(0, 7), slice(0, 6))
-        )
+    for X in base.screws():
+        place = slice(0, base.nq), slice(0, base.nv)
+        bodies.append(Body(description.root, '', GROUND, np.eye(4), X, *place))
     root = links[description.root].inertia
     frames[description.root] = Frame(0 if floating_base else GROUND, np.eye(4), None, root)
     for joint in description.joints:
@@ -428,10 +441,7 @@ def coupled_motor(
     row = np.zeros(nv)
     for name, ratio in ((joint, 1.0), *drive.ratios.items()):
         row[coordinates[name][1]] = ratio
-    friction = Drive(
-        damping=drive.motor_damping, coulomb=drive.motor_coulomb, smoothing=drive.smoothing
-    )
-    return CoupledMotor(joint, row, drive.motor_inertia, friction)
+    return CoupledMotor(joint, row, drive.motor_inertia, drive.of_motor)
 
 
 def add_rotor(bodies: list[Body], frames: dict[str, Frame], joint: Joint) -> None:

@@ -3,7 +3,7 @@
 
 """The measured motion of bodies with several freedoms, in the state of the robot.
 
-They are the root link on a floating base, and the child links of planar and floating joints.
+They are the root link on a floating base, and the child links of planar, ball and floating joints.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 from rclpy.node import Node
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
-from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.joint_poses import (
@@ -99,8 +98,10 @@ def write_motion(body: MeasuredBody, stamp: int, timeout: float) -> bool:
     if body.is_planar:
         write_planar(history.pose, history.twist, body.q, body.v)
     else:
-        copy_bytes(body.q, history.pose, 56)
-        copy_bytes(body.v, history.twist, 48)
+        for k in range(len(body.q)):  # a ball has the quaternion, and the angular velocity
+            body.q[k] = history.pose[7 - len(body.q) + k]
+        for k in range(len(body.v)):
+            body.v[k] = history.twist[k]
     return is_near
 
 

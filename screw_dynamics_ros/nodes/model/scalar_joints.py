@@ -24,7 +24,7 @@ class ScalarJoints:
     joints : tuple of str
         Joints with one coordinate.
     held : tuple of str
-        Planar and floating joints, which joint states cannot contain.
+        Planar, ball and floating joints, which joint states cannot contain.
     is_free : bool
         Whether the state contains more than `joints`: a floating base or held joints.
     q_places, v_places : (n,) arrays of int
@@ -50,7 +50,9 @@ class ScalarJoints:
     def held_coordinates(self) -> dict[str, FreeCoordinates | PlanarCoordinates]:
         """How coordinates of the held joints depend on the poses of their child links."""
         return {
-            joint.name: FreeCoordinates() if joint.kind.is_free else PlanarCoordinates(joint.axis)
+            joint.name: FreeCoordinates(joint.kind.group)
+            if joint.kind.has_quaternion
+            else PlanarCoordinates(joint.axis)
             for joint in self.robot.description.joints
             if joint.name in self.held
         }

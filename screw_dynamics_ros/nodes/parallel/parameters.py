@@ -14,7 +14,7 @@ from screw_dynamics_ros.core.mechanisms.parallel.mechanism import Mechanism
 from screw_dynamics_ros.core.mechanisms.parallel.mechanism_description import mechanism_of
 from screw_dynamics_ros.core.mechanisms.parallel.parallel_robot import ParallelRobot
 from screw_dynamics_ros.ros.parameters import Parameters, Specification, Value
-from screw_dynamics_ros.ros.yaml_text import read_yaml_file
+from screw_dynamics_ros.ros.text_files import read_yaml_file
 
 from ..parameters.shared_parameters import PROCESS
 from ..parameters.state_parameters import AS_MEASURED

@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.mechanisms.closures.loop_closures import (
     read_positions,
 )
 from screw_dynamics_ros.ros.parameters import Specification
-from screw_dynamics_ros.ros.yaml_text import read_yaml_file
+from screw_dynamics_ros.ros.text_files import read_yaml_file
 
 OF_DESCRIPTION = 'description'
 

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import inspect
+import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +15,15 @@ from typing import Any
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Drive
-from screw_dynamics_ros.core.description.drives import NO_DRIVE, drive_of, drives_of
+from screw_dynamics_ros.core.description.drives import (
+    BOUNDS,
+    DRIVE_FIELDS,
+    NO_DRIVE,
+    VECTORS,
+    drive_of,
+    drives_of,
+)
+from screw_dynamics_ros.core.description.friction import Friction
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
@@ -25,127 +36,50 @@ JOINTS = Specification(
     read_only=True,
 )
 
+#: By the types of fields of `Drive`: default of the parameter, and its meaning.
+EMPTY: dict[str, tuple[Any, str]] = {
+    'float | None': (0.0, ' 0: the default.'),
+    'Vector | None': ([0.0, 0.0, 0.0], ''),
+    'str | None': ('', ' Empty: the default.'),
+    'tuple[str, ...]': ([''], ''),
+    'tuple[float, ...]': ([], ''),
+}
+RULES = {
+    'gear_ratio': 'not 0',
+    'carrier': 'a link of the robot, or empty',
+    'coupled_joints': 'joints of the robot',
+    'coupling_ratios': 'one for each of coupled_joints, not 0',
+}
+
+
+def texts(*kinds: type) -> dict[str, str]:
+    """Return the texts of attributes by name, from the docstrings of classes."""
+    entries = r'^([\w, ]+) : .*\n((?:    .*\n)+)'
+    return {
+        name: ' '.join(text.replace('`', '').split())
+        for kind in kinds
+        for names, text in re.findall(entries, inspect.cleandoc(kind.__doc__ or ''), re.MULTILINE)
+        for name in names.split(', ')
+    }
+
+
+def specification(name: str, text: str) -> Specification:
+    """Return the parameter of a field of `Drive`."""
+    field, bounds = DRIVE_FIELDS[name], BOUNDS[name]
+    default, empty = EMPTY.get(str(field.type), (field.default, ''))
+    return Specification(
+        name,
+        default,
+        text + (' 0: from the description.' if bounds.described else empty),
+        minimum=1e-9 if bounds.positive else bounds.minimum,
+        size=3 if name in VECTORS else None,
+        rule=f'less than {bounds.below:g}' if bounds.below < math.inf else RULES.get(name, ''),
+    )
+
+
 #: Parameters of each joint, after `drives.<joint>.`; named as the fields of `Drive`.
-TABLE = (
-    Specification(
-        'rotor_inertia', 0.0, 'Inertia of the rotor about its own axis [kg m^2].', minimum=0.0
-    ),
-    Specification(
-        'gear_ratio',
-        1.0,
-        'Turns of the rotor per turn of the joint [rad/rad, rad/m]; its sign has an '
-        'effect only with rotor_axis.',
-        rule='not 0',
-    ),
-    Specification(
-        'armature',
-        0.0,
-        'Additional reflected inertia at the joint, such as that of gears [kg m^2, kg].',
-        minimum=0.0,
-    ),
-    Specification(
-        'damping',
-        0.0,
-        'Viscous friction [N m s/rad, N s/m]. 0: from the description.',
-        minimum=0.0,
-    ),
-    Specification(
-        'coulomb',
-        0.0,
-        'Coulomb friction [N m, N]. 0: from the description.',
-        minimum=0.0,
-    ),
-    Specification(
-        'breakaway',
-        0.0,
-        'Breakaway friction near standstill, not below coulomb [N m, N]. 0: the same as coulomb.',
-        minimum=0.0,
-    ),
-    Specification(
-        'stribeck_speed',
-        0.1,
-        'Speed at which the Stribeck effect, breakaway - coulomb, is halved [rad/s, m/s].',
-        minimum=1e-9,
-    ),
-    Specification(
-        'smoothing',
-        0.01,
-        'Speed below which Coulomb friction decreases smoothly to zero; 71 % at this speed '
-        '[rad/s, m/s].',
-        minimum=1e-9,
-    ),
-    Specification(
-        'rotor_axis',
-        [0.0, 0.0, 0.0],
-        'Axis of the rotor in the frame of its carrier, for gyroscopic effects. '
-        'Zeros: only the reflected inertia of the rotor is included.',
-        size=3,
-    ),
-    Specification(
-        'carrier',
-        '',
-        'Link on which the motor is mounted, with rotor_axis. Empty: the parent link.',
-        rule='a link of the robot, or empty',
-    ),
-    Specification(
-        'coupled_joints',
-        [''],
-        'Other joints that turn the motor of this one, as in wrists with concentric shafts. The '
-        'rotor turns with the motor, and measured efforts are those of the motors.',
-        rule='joints of the robot',
-    ),
-    Specification(
-        'coupling_ratios',
-        [],
-        'Share of their displacement that each adds to that of this joint [rad/rad, rad/m, m/rad].',
-        rule='one for each of coupled_joints, not 0',
-    ),
-    Specification(
-        'motor_damping',
-        0.0,
-        'Viscous friction of a coupled motor, at its rate in units of its joint [N m s/rad, '
-        'N s/m].',
-        minimum=0.0,
-    ),
-    Specification(
-        'motor_coulomb', 0.0, 'Dry friction of a coupled motor, likewise [N m, N].', minimum=0.0
-    ),
-    Specification(
-        'load_friction',
-        0.0,
-        'Dry friction per torque that the drive transmits, as of gears [1].',
-        minimum=0.0,
-        rule='less than 1',
-    ),
-    Specification(
-        'spring_stiffness',
-        0.0,
-        'Stiffness of a spring along the joint [N m/rad, N/m].',
-        minimum=0.0,
-    ),
-    Specification(
-        'spring_position', 0.0, 'Joint position at which this spring is relaxed [rad, m].'
-    ),
-    Specification(
-        'counterbalance_on_parent',
-        [0.0, 0.0, 0.0],
-        'Pivot of a counterbalance (coil or gas spring) in the frame of the parent link [m].',
-        size=3,
-    ),
-    Specification(
-        'counterbalance_on_child',
-        [0.0, 0.0, 0.0],
-        'Pivot of the counterbalance in the frame of the child link [m].',
-        size=3,
-    ),
-    Specification(
-        'counterbalance_preload',
-        0.0,
-        'Preload of the counterbalance [N]. Its tension is preload + stiffness * distance of the '
-        'pivots. Coil spring: -stiffness * rest length.',
-    ),
-    Specification('counterbalance_stiffness', 0.0, 'Stiffness of the counterbalance [N/m].'),
-)
+TEXTS = texts(Friction, Drive)
+TABLE = tuple(specification(name, TEXTS.get(name, '')) for name in DRIVE_FIELDS)
 
 Values = Mapping[str, Any]
 

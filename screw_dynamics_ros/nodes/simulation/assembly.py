@@ -13,7 +13,8 @@ from rclpy.node import Node
 from screw_dynamics_ros.core import ArgumentError, DescriptionError, Robot, files
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.simulation import SimulatedRobot
-from screw_dynamics_ros.core.simulation.joint_servo import JointServo, ReferenceMotion
+from screw_dynamics_ros.core.simulation.joint_servo import JointServo
+from screw_dynamics_ros.core.simulation.posture import ReferenceMotion
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.description import MAX_DESCRIPTION_LENGTH, urdf_text
 from screw_dynamics_ros.ros.description_file import as_urdf

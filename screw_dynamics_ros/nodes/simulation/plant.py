@@ -13,11 +13,8 @@ import numpy as np
 from screw_dynamics_ros.core import Robot, UnknownNameError
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.simulation import SimulatedRobot
-from screw_dynamics_ros.core.simulation.joint_servo import (
-    JointServo,
-    ReferenceMotion,
-    ServoReference,
-)
+from screw_dynamics_ros.core.simulation.joint_servo import JointServo, ServoReference
+from screw_dynamics_ros.core.simulation.posture import ReferenceMotion
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.names import shown

@@ -26,7 +26,7 @@ from typing import Any, NoReturn
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.pipes import cause_of_end, framed
 
-from .worker_process import limit_memory
+from .worker import limit_memory
 
 MAX_ADDED_BYTES = 2**30  # memory of the child above that of this process
 MAX_ANSWER_BYTES = 2**26

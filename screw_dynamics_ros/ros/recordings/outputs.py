@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core.types import Array
 
 from .forms import Form, column, definition, is_known, packed_stamps, type_store
-from .mcap_records import HEAD, MESSAGE, MESSAGE_HEAD, McapChannel, Schema, sized
-from .mcap_writer import McapWriter
+from .mcap import HEAD, MESSAGE, MESSAGE_HEAD, McapChannel, McapWriter, Schema, sized
 from .sources import RecordingError, readable, rosbags_module
 from .storage import RecordingReader
 

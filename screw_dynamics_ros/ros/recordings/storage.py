@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core.errors import UnknownNameError
 
 from ..joint_states.serialization import renamed
-from .mcap_reader import McapFile, sizes_at
-from .mcap_records import MESSAGE_HEAD, ChunkIndex, McapError
+from .mcap import MESSAGE_HEAD, ChunkIndex, McapError, McapFile, sizes_at
 from .sources import (
     BAG_FILES,
     METADATA,

@@ -36,10 +36,10 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 
-from ..csv_text import read_csv
 from ..joint_states.layouts import located
 from ..joint_states.serialization import NO_HEADER, serialized
 from ..messages.cdr import MAX_STAMP, STAMP_OFFSET, align
+from ..text_files import read_csv
 from .forms import column, definition, packed_stamps
 from .sources import Definition, RecordingError
 

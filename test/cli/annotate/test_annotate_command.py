@@ -446,7 +446,7 @@ def test_pyarrow_is_named_when_it_is_missing(tmp_path, recorded, capsys, monkeyp
 
 
 def test_a_full_disk_leaves_nothing(tmp_path, recorded, monkeypatch, capsys):
-    from screw_dynamics_ros.ros.recordings.mcap_writer import McapWriter
+    from screw_dynamics_ros.ros.recordings.mcap import McapWriter
 
     def fail(*_):
         raise OSError(28, 'No space left on device')

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip('rosbags')
 
 from screw_dynamics_ros.cli.annotate.annotation import whole_motion
-from screw_dynamics_ros.cli.annotate.topics import Topics
+from screw_dynamics_ros.cli.annotate.request import Topics
 from screw_dynamics_ros.core import AnnotationSettings, Robot
 from screw_dynamics_ros.core.measurement.annotation import Annotator
 from screw_dynamics_ros.ros.recordings.states import States

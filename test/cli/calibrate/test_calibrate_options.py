@@ -143,7 +143,7 @@ def test_interruption_and_missing_matplotlib(points, monkeypatch, capsys):
     def missing(*_):
         raise ImportError
 
-    monkeypatch.setattr(command.picture, 'save_picture', missing)
+    monkeypatch.setattr(command.report, 'save_picture', missing)
     assert main(options(points, '--robust', '--force', '--picture', 'x.png')) == UNUSABLE
     assert 'argument --picture: requires matplotlib' in capsys.readouterr().err
     monkeypatch.setattr(command, 'calibrated', interrupted)

@@ -13,7 +13,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 from scipy.stats import norm, t
 
-from screw_dynamics_ros.cli.calibrate import picture, report
+from screw_dynamics_ros.cli.calibrate import report
+from screw_dynamics_ros.cli.report import text
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.measurement.identification import RobotCalibration
 from screw_dynamics_ros.core.measurement.identification.validation import Validation
@@ -65,7 +66,7 @@ def result():
 
 
 def printed(result, validation='', kind='poses'):
-    return '\n'.join(report.lines(result, validation, kind))
+    return text(report.sections(result, validation, kind))
 
 
 def test_counts_and_what_is_held(result):
@@ -74,11 +75,11 @@ def test_counts_and_what_is_held(result):
         'robot planar_2r, link tip: 9 measured poses, 6 fitted, 2 held out; '
         'converged in 4 iterations'
     )
-    place = next(k for k, line in enumerate(lines) if line.startswith('HELD'))
+    place = next(k for k, line in enumerate(lines) if line.startswith('  HELD'))
     assert lines[place].split()[:2] == ['HELD', 'joint2.rx']
     assert lines[place + 1].split() == ['+1', 'joint2.rx', '-0.5', 'joint1.rx']
-    (outlier,) = (line for line in lines if line.startswith('OUTLIER'))
-    assert outlier.startswith('OUTLIER measurement 9 is excluded: ')
+    (outlier,) = (line for line in lines if line.startswith('  OUTLIER'))
+    assert outlier.startswith('  OUTLIER measurement 9 is excluded: ')
     numbers = re.search(r': (\S+) mrad, (\S+) mm$', outlier).groups()
     sizes = [1e3 * np.linalg.norm(AFTER[8, part]) for part in (slice(0, 3), slice(3, 6))]
     assert [float(x) for x in numbers] == pytest.approx(sizes, rel=5e-3)
@@ -122,7 +123,7 @@ def test_corrections_have_intervals_of_residuals_if_these_are_large(result, misf
     text = printed(found)
     assert f'misfit {misfit:.3g} with 29 degrees of freedom' in text
     assert ('WARNING the residuals are larger' in text) == is_large
-    rows = list(report.parameter_table(found))[1:]
+    rows = report.corrections(replace(found, held=()), 'poses').lines[1:]
     deviation = np.sqrt(np.diag(result.covariance))
     half = deviation * (misfit * t.ppf(0.975, 29) if is_large else norm.ppf(0.975))
     assert len(rows) == len(UNITS)
@@ -131,14 +132,15 @@ def test_corrections_have_intervals_of_residuals_if_these_are_large(result, misf
         assert (name_found, ''.join(unit)) == (name, UNITS[name])
         assert float(correction) == pytest.approx(value, rel=1e-5)
         assert float(half_found) == pytest.approx(width, rel=0.06)
-    assert list(report.parameter_table(replace(found, parameters=()))) == []
+    nothing = replace(found, parameters=(), held=())
+    assert report.corrections(nothing, 'poses').lines == []
 
 
 def test_validation_is_reported(result):
     poses = np.arange(6)
-    for factor, text in ((0.1, 'is better'), (10.0, 'is NOT better')):
+    for factor, verdict in ((0.1, 'is better'), (10.0, 'is NOT better')):
         validation = Validation(3, NOMINAL, factor * NOMINAL, poses)
-        line = f'cross-validation with 3 folds: the corrected robot {text}'
+        line = f'cross-validation with 3 folds: the corrected robot {verdict}'
         assert line in printed(result, validation)
     assert 'cross-validation' not in printed(result, 'too few poses')
 
@@ -146,21 +148,21 @@ def test_validation_is_reported(result):
 def test_frames_and_scales(result):
     """Rotations as in a URDF: roll, pitch, yaw about fixed axes; no negative zero."""
     lines = list(report.frames(result))
-    assert lines[0].startswith('  base in the frame of the instrument: ')
-    assert lines[1].startswith('  target on the link: ')
+    assert lines[0].startswith('base in the frame of the instrument: ')
+    assert lines[1].startswith('target on the link: ')
     for line in lines[:2]:
         xyz, rpy = (each.split() for each in re.findall('"(.*?)"', line))
         assert '-0' not in (*xyz, *rpy)
         np.testing.assert_allclose([float(x) for x in xyz], POSE[:3, 3], atol=1e-9)
         turn = Rotation.from_euler('xyz', [float(x) for x in rpy]).as_matrix()
         np.testing.assert_allclose(turn, POSE[:3, :3], atol=1e-8)
-    assert lines[2] == '  joint1 moves 1.00125 times its reading: correct this in the driver'
+    assert lines[2] == 'joint1 moves 1.00125 times its reading: correct this in the driver'
     other = np.eye(4)
     other[0, 3] = 0.5
     two = replace(result, links={'a': 'tip', 'b': 'link1'}, targets={'a': POSE, 'b': other})
     _, first, second, _ = report.frames(two)
-    assert first.startswith('  target a on tip: xyz="0.25 0 0.333')
-    assert second == '  target b on link1: xyz="0.5 0 0" rpy="0 0 0"'
+    assert first.startswith('target a on tip: xyz="0.25 0 0.333')
+    assert second == 'target b on link1: xyz="0.5 0 0" rpy="0 0 0"'
     assert 'link tip, link1: 9 measured' in printed(two)
 
 
@@ -169,10 +171,10 @@ def test_picture_of_norms(tmp_path, monkeypatch, result, columns):
     """A plot for each unit; fitted, held-out and excluded measurements at their numbers from 1."""
     pytest.importorskip('matplotlib')
     figures = []
-    monkeypatch.setattr(picture, 'save_figure', lambda figure, *_: figures.append(figure))
+    monkeypatch.setattr(report, 'save_figure', lambda figure, *_: figures.append(figure))
     part = slice(-columns, None)
     found = replace(result, residuals_before=BEFORE[:, part], residuals_after=AFTER[:, part])
-    picture.save_picture(found, 'points', tmp_path / 'new' / 'x.png')
+    report.save_picture(found, 'points', tmp_path / 'new' / 'x.png')
     (figure,) = figures
     assert (tmp_path / 'new').is_dir()
     assert figure.get_suptitle() == 'planar_2r: 9 measured points'
@@ -201,6 +203,6 @@ def test_picture_of_norms(tmp_path, monkeypatch, result, columns):
     assert figure.axes[0].get_legend() is not None
     assert figure.axes[-1].get_xlabel() == 'measurement'
     none = replace(found, residuals_before=0.0 * BEFORE[:, part], outliers=())
-    picture.save_picture(none, 'points', tmp_path / 'x.png')
+    report.save_picture(none, 'points', tmp_path / 'x.png')
     assert {axis.get_yscale() for axis in figures[1].axes} == {'linear'}
     assert len(figures[1].axes[0].lines) == 3

@@ -86,7 +86,6 @@ def test_demo_passes(start_demo: Callable[..., subprocess.Popen[str]], tmp_path:
     text = process.communicate()[0]
     assert 'FAIL' not in text, text
     assert process.returncode == 0, text
-    assert re.search(r'^ +5\.\d s +tool .* estimated .* N$', text, re.MULTILINE)
     contents = json.loads((tmp_path / 'demo.json').read_text())
     assert contents['passed'] is True
     assert contents['joint_states'] >= 1200
@@ -108,7 +107,7 @@ def test_demo_is_interrupted(start_demo: Callable[..., subprocess.Popen[str]]):
 
 def test_demo_whose_driver_dies(start_demo: Callable[..., subprocess.Popen[str]]):
     process = start_demo()
-    text = read_until(process, r'^ +\d\.\d s +tool ')
+    text = read_until(process, 'all outputs after')
     pids = pids_in(text)
     os.kill(pids['simulator'], signal.SIGKILL)
     text = process.communicate()[0]

@@ -54,19 +54,19 @@ def test_phases_without_a_push():
         assert absent.all()
 
 
-def test_series_gives_all_or_the_last_messages():
+def test_series_gives_all_messages():
     series = Series(2, lambda text: (int(text), (float(text), -float(text))))
     for k in range(4):
         series.add(10 + k, str(k))
         assert len(series.values()) == k + 1
     assert len(series) == 4
     assert series.stamps().tolist() == [0, 1, 2, 3]
-    assert series.arrivals(2).tolist() == [12, 13]
-    assert series.values(1).tolist() == [[3.0, -3.0]]
-    assert series.values(9).shape == series.values().shape == (4, 2)
+    assert series.arrivals().tolist() == [10, 11, 12, 13]
+    assert series.values().tolist() == [[0.0, 0.0], [1.0, -1.0], [2.0, -2.0], [3.0, -3.0]]
+    assert series.last_stamp == 3
 
 
-def test_series_reads_what_is_asked_for_and_all_only_once():
+def test_series_reads_only_once():
     read: list[int] = []
 
     def decode(message: int) -> tuple[int, tuple[float]]:
@@ -76,19 +76,18 @@ def test_series_reads_what_is_asked_for_and_all_only_once():
     series = Series(1, decode)
     for k in range(5):
         series.add(k, k)
-    series.values(2)
-    assert read == [3, 4]
+    assert series.last_stamp == 4
+    assert read == [4]
     series.values()
     series.stamps()
-    series.values(1)
-    assert read == [3, 4, 0, 1, 2, 3, 4]
+    assert read == [4, 0, 1, 2, 3, 4]
 
 
 def test_series_without_messages():
     series = Series(3, lambda message: message)
-    for last in (0, 1):
-        assert series.values(last).shape == (0, 3)
-        assert series.stamps(last).shape == series.arrivals(last).shape == (0,)
+    assert series.values().shape == (0, 3)
+    assert series.stamps().shape == series.arrivals().shape == (0,)
+    assert series.last_stamp == 0
 
 
 def test_latency_runs_to_the_last_stamped_output(perfect: DemoRecording):
@@ -141,7 +140,7 @@ def test_tool_pose_is_that_of_the_model(robot: Robot, perfect: DemoRecording):
 
 
 def test_singular_values_do_not_depend_on_the_order_of_rows(perfect: DemoRecording):
-    rows = perfect.series['jacobian'].values(5)
+    rows = perfect.series['jacobian'].values()[:5]
     swapped = np.roll(rows.reshape(5, 6, -1), 3, axis=1).reshape(5, -1)
     assert singular_values(rows).shape == (5, 6)
     assert singular_values(rows) == pytest.approx(singular_values(swapped))

@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.cli.demo import command as demo
-from screw_dynamics_ros.cli.demo.push import Push
-from screw_dynamics_ros.cli.demo.recording import STAMPED, DemoRecording
+from screw_dynamics_ros.cli.demo.recording import STAMPED, DemoRecording, Push
 from screw_dynamics_ros.cli.demo.report import make_report, mean, percentile, rate, worst
 from screw_dynamics_ros.core import Robot
 from support.demo_runs import PANDA, PERIOD, PUSH, TOOL, make_recording

@@ -34,7 +34,7 @@ REPORT = DemoReport(
 
 def test_numbers_of_the_text():
     """Counts, rates, latencies, and the conclusion of each comparison; NaN fails."""
-    lines = as_text(REPORT)
+    lines = as_text(REPORT).splitlines()
     assert max(map(len, lines)) <= 79
     assert lines[0] == '2450 joint states in 12.2 s'
     cells = [line.split() for line in lines]
@@ -42,8 +42,8 @@ def test_numbers_of_the_text():
         assert [name, f'{value:.1f}'] in cells
     (arrival,) = (line for line in lines if 'from the arrival' in line)
     (stamp,) = (line for line in lines if 'from its stamp' in line)
-    assert arrival.split()[-4:] == ['1.25', 'ms', '2.50', 'ms']
-    assert stamp.split()[-4:] == ['3.75', 'ms', '5.50', 'ms']
+    assert arrival.split()[-2:] == ['1.25', '2.50']
+    assert stamp.split()[-2:] == ['3.75', '5.50']
     found = [row for row in cells if row and row[0] in ('PASS', 'FAIL')]
     assert [row[:2] for row in found] == [
         ['PASS', 'force'], ['PASS', 'equal'], ['FAIL', 'moment'], ['FAIL', 'nothing'],

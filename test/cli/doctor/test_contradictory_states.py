@@ -12,7 +12,7 @@ from screw_dynamics_ros.cli.annotate.command import main as annotate
 from screw_dynamics_ros.cli.annotate.command import parse, request_of
 from screw_dynamics_ros.cli.annotate.folders import annotate_one, tasks
 from screw_dynamics_ros.cli.doctor.command import main as doctor
-from screw_dynamics_ros.cli.joint_motions import JointMotions
+from screw_dynamics_ros.cli.recorded_joints import JointMotions
 from screw_dynamics_ros.cli.replay.command import main as replay
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout

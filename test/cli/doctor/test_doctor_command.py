@@ -15,8 +15,8 @@ import yaml
 from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.cli.doctor import suggestion
 from screw_dynamics_ros.cli.doctor.command import parse, verdict
-from screw_dynamics_ros.cli.doctor.section import Section
 from screw_dynamics_ros.cli.doctor.suggestion import BRINGUP, SHARED, Suggestion
+from screw_dynamics_ros.cli.report import Section
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.entry import DONE, NEGATIVE
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from screw_dynamics_ros.cli.doctor.command import main
-from screw_dynamics_ros.cli.doctor.recorded_session import counted
+from screw_dynamics_ros.cli.doctor.session_data import counted
 from screw_dynamics_ros.cli.identify.command import main as identify
 from screw_dynamics_ros.cli.replay.command import main as replay
 from screw_dynamics_ros.entry import DONE, NEGATIVE, UNUSABLE

@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.cli.doctor import description_report
-from screw_dynamics_ros.cli.doctor.recorded_session import with_efforts
-from screw_dynamics_ros.cli.doctor.section import Section
-from screw_dynamics_ros.cli.doctor.session_data import Configuration, SessionData
+from screw_dynamics_ros.cli.doctor.session_data import Configuration, SessionData, with_efforts
 from screw_dynamics_ros.cli.doctor.suggestion import KINEMATICS, SHARED, Suggestion
 from screw_dynamics_ros.cli.doctor.suggestions import (
     suggest_controllers,
@@ -31,7 +29,6 @@ from screw_dynamics_ros.cli.doctor.topics import (
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile import kernels
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
 from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
 from screw_dynamics_ros.ros.joint_states.policies import Policies, Reason
@@ -83,22 +80,6 @@ def test_who_reads_the_version(version, readers):
     section, *_ = description_report.description_sections(Robot.from_urdf(text), text)
     (line,) = (line for line in section.text() if 'of URDF is read by' in line)
     assert readers in line
-
-
-def test_tables_and_marks():
-    section = Section('title')
-    section.table(('name', 'x'), [('a', '1.25'), ('longer', '3')])
-    section.findings += [Finding('info', 'c', 'n'), Finding('warning', 'b', 'w', 'do'),
-                         Finding('error', 'a', 'e')]  # fmt: skip
-    assert list(section.text()) == [
-        'title',
-        '  name       x',
-        '  a       1.25',
-        '  longer     3',
-        '  ERROR   a: e',
-        '  WARNING b: w (do)',
-        '  note    c: n',
-    ]
 
 
 def test_rate_and_gaps():

@@ -25,7 +25,7 @@ from screw_dynamics_ros.cli.doctor.session import without
 from screw_dynamics_ros.cli.doctor.session_data import Configuration, SessionData
 from screw_dynamics_ros.cli.doctor.suggestions import suggest_efforts
 from screw_dynamics_ros.cli.doctor.topics import joint_states_section
-from screw_dynamics_ros.cli.joint_motions import JointMotions
+from screw_dynamics_ros.cli.recorded_joints import JointMotions
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper

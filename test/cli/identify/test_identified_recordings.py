@@ -16,8 +16,12 @@ import yaml
 from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.cli.identify import payload, tool
 from screw_dynamics_ros.cli.identify.command import known_payload, parse
-from screw_dynamics_ros.cli.identify.known_drives import known_robot
-from screw_dynamics_ros.cli.identify.recordings import are_poses, descriptions, of_robot
+from screw_dynamics_ros.cli.identify.recordings import (
+    are_poses,
+    known_robot,
+    of_robot,
+    recorded_description,
+)
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.measurement.estimation.moved_tool import MovedTool
 from screw_dynamics_ros.core.measurement.estimation.payload_estimation import PayloadEstimate
@@ -122,8 +126,10 @@ def test_the_first_description():
     none, first, second = (
         recorded(['a'], [[0.0]], robot_description=text) for text in (None, '<a/>', '<b/>')
     )
-    assert descriptions([none, first, second]) == '<a/>'
-    assert descriptions([none]) is None
+    given = SimpleNamespace(urdf=None)
+    assert recorded_description(given, [none, first, second]) == '<a/>'
+    with pytest.raises(UnusableError, match='no robot_description is recorded; give --urdf'):
+        recorded_description(given, [none])
 
 
 @pytest.mark.parametrize(
@@ -278,24 +284,24 @@ def numbers_of(lines):
 
 def test_report_of_a_tool():
     """Forces before moments, as in messages; 95 % of a normal distribution."""
-    first, note, *lines = tool.lines(tool.FoundTool(MOVED, 'tip', 1.0, ['gaps']))
+    first, note, *lines = tool.section(tool.FoundTool(MOVED, 'tip', 1.0, ['gaps'])).text()
     assert first == 'tool on tip: 321 samples below 4.25 Hz; 95 % intervals'
-    assert note == 'note    gaps'
+    assert note == '  note    gaps'
     rows = numbers_of(lines)
     assert [(row[0], row[3]) for row in rows] == list(zip(NAMES, UNITS))
     assert [row[1] for row in rows] == VALUES
     assert [row[2] for row in rows] == pytest.approx(1.96 * np.array(DEVIATIONS), rel=0.05)
     assert lines[-1] == '  residuals 0.5 N, 0.25 N m of 7.5 N, 2.5 N m'
-    slow = tool.lines(tool.FoundTool(replace(MOVED, inertia=None), 'tip', 1.0, []))
+    slow = tool.section(tool.FoundTool(replace(MOVED, inertia=None), 'tip', 1.0, [])).text()
     rest = ToolEstimate(*(getattr(MOVED, name) for name in (
         'mass', 'mass_deviation', 'com', 'com_deviation', 'bias', 'bias_deviation',
         'moment_residual', 'force_residual')), poses=9)  # fmt: skip
-    still = list(tool.lines(tool.FoundTool(rest, 'tip', 1.0, [])))
+    still = tool.section(tool.FoundTool(rest, 'tip', 1.0, [])).text()
     assert still[0] == 'tool on tip: 9 poses at rest; 95 % intervals'
     assert still[-2] == '  residuals 0.5 N, 0.25 N m'
-    for lines in (still, list(slow)):
+    for lines in (still, slow):
         assert [row[0] for row in numbers_of(lines)] == NAMES[:4] + NAMES[10:]
-        assert lines[-1].startswith('note    inertia not determined')
+        assert lines[-1].startswith('  note    inertia not determined')
 
 
 def test_file_of_a_tool():
@@ -321,9 +327,9 @@ def estimate(mass, deviation):
 
 def test_report_of_a_payload():
     found = estimate(1.5, 0.0)
-    first, note, *lines = payload.lines(found, 'tip', ['gaps'])
+    first, note, *lines = payload.section(found, 'tip', ['gaps']).text()
     assert first == 'payload on tip: 12 poses at rest, efforts of joint1, joint2'
-    assert note == 'note    gaps'
+    assert note == '  note    gaps'
     assert lines[-1] == '  residuals [N m, N]: joint1 0.25, joint2 0.5'
     rows = numbers_of(lines)
     assert [(row[0], row[3]) for row in rows] == [('mass', 'kg'), *((x, 'm') for x in 'xyz')]
@@ -335,9 +341,9 @@ def test_report_of_a_payload():
         'payload_link': 'tip', 'payload_mass': 1.5,
         'payload_center_of_mass': pytest.approx([0.1, 0.2, 0.3]), 'payload_inertia': [0.0] * 6,
     }  # fmt: skip
-    lines = list(payload.lines(estimate(1.5, 0.9), 'tip', []))
+    lines = payload.section(estimate(1.5, 0.9), 'tip', []).text()
     assert lines[1:] == [
-        'WARNING payload: 1.5 +- 1.8 kg, smaller than its interval; no payload is assumed'
+        '  WARNING payload: 1.5 +- 1.8 kg, smaller than its interval; no payload is assumed'
     ]
 
 

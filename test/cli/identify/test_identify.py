@@ -15,7 +15,7 @@ from scipy.stats import t
 
 from screw_dynamics_ros.cli.doctor.command import main as doctor
 from screw_dynamics_ros.cli.identify import report
-from screw_dynamics_ros.cli.identify.command import identified, main, parse
+from screw_dynamics_ros.cli.identify.command import identified, main, parse, recorded
 from screw_dynamics_ros.cli.identify.output_files import identified_urdf, parameter_file
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.description.body_inertia import Inertia
@@ -102,7 +102,7 @@ def test_files_for_the_robot_and_the_nodes(tmp_path, states, capsys):
 
     report = (folder / 'report.md').read_text()
     assert 'errors of external torques, observer momentum' in report
-    assert '![torques, residuals and parameters](report.png)' in report
+    assert '![Identification of planar_2r](report.png)' in report
     assert 'link2/mx represents' in report or 'link1/mx represents' in report
     assert (folder / 'report.png').stat().st_size > 10_000
 
@@ -124,7 +124,7 @@ def test_a_recording_of_rosbag(tmp_path, states, capsys):
     assert 'not joints of the robot, or mimic joints: wheel' in out
     assert '1 of 1501 states repeat the previous stamp' in out
     assert 'link1/Izz' in out
-    table = out[out.index('  drive') :].splitlines()
+    table = out[out.index('  drive ') :].splitlines()
     coulomb = {row.split()[0]: float(row.split()[3]) for row in table[1:3]}
     assert coulomb == pytest.approx({'joint1': 1.0, 'joint2': 0.4}, rel=0.05)
 
@@ -207,19 +207,19 @@ def result(tmp_path_factory, states):
     """What is identified with all scales but that of the first joint unknown."""
     run = saved(tmp_path_factory.mktemp('result'), states, tau=states['tau'] / 7.0)
     options = parse([run, '--urdf', str(PLANAR), *DOWN, '--scale', 'joint2'])
-    return identified(options, lambda *_: None)[1]
+    return identified(options, recorded(options, lambda *_: None))[0]
 
 
 def test_printed_intervals_are_those_of_the_result(result):
     """Each row read back: half of the interval beside the value, of Student's t."""
     half = result.deviations * t.ppf(0.975, result.degrees_of_freedom)
-    rows = [line.split() for line in report.parameter_table(result)][1:]
+    rows = [line.split() for line in report.base_parameters(result).lines][1:]
     assert [row[0] for row in rows] == list(result.parameters)
     for row, value, deviation, known in zip(rows, result.values, half, result.identified):
         if known:
             assert float(row[2]) == pytest.approx(value, rel=1e-3)
             assert float(row[3]) == pytest.approx(deviation, rel=0.06)
-    _, *rows = (line.split() for line in report.drive_table(result))
+    _, *rows = (line.split() for line in report.drives(result).lines)
     for row, (low, high), scale in zip(rows, result.scale_intervals(), result.effort_scale):
         assert float(row[-3]) == pytest.approx(scale, rel=1e-3)
         assert float(row[-2]) == pytest.approx((high - low) / 2, rel=1e-3)

@@ -14,10 +14,10 @@ import pytest
 import yaml
 from scipy.stats import t as student
 
-from screw_dynamics_ros.cli.identify import check, picture, report
-from screw_dynamics_ros.cli.identify.command import write
-from screw_dynamics_ros.cli.identify.known_drives import of_reported_efforts
+from screw_dynamics_ros.cli.identify import picture, report
+from screw_dynamics_ros.cli.identify.command import Outcome, write
 from screw_dynamics_ros.cli.identify.output_files import drive_parameters, parameter_file
+from screw_dynamics_ros.cli.identify.recordings import of_reported_efforts
 from screw_dynamics_ros.core import Drive
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
@@ -93,33 +93,31 @@ def rows_of(lines, names):
 
 
 def test_heading_and_order(result):
-    first, *lines = report.lines(result, ['run.csv: gaps'])
-    assert first == (
+    first, *others = report.of_fit(result, ['run.csv: gaps'], RESIDUAL)
+    assert first.title == (
         'robot planar_2r: 50 samples below 4.75 Hz, 15 held out; 3 base parameters, '
         '2 identified, condition number 123'
     )
-    assert lines[0] == 'note    run.csv: gaps'
-    assert lines[1] == 'WARNING joint joint2: is scaled (set it)'
-    page = report.page(result, ['run.csv: gaps'], 'x.png', RESIDUAL)
-    assert page.startswith(
-        f'# Identification of planar_2r\n\n{first}\n\n* run.csv: gaps\n* **joint'
-    )
-    assert '\n\n![torques, residuals and parameters](x.png)\n\n```\n  torque errors' in page
-    assert '```\nlink2/mx represents +1 link2/mx +0.5 link1/m\n```' in page
-    for line in (*report.error_table(result), *report.drive_table(result)):
-        assert line in page
-    bare = report.page(replace(result, findings=(), load=None), [], '')
-    assert '![' not in bare
-    assert '* ' not in bare
-    assert 'errors of external' not in bare
-    assert bare.endswith('```\n')
+    assert first.text()[1:] == [
+        '  note    run.csv: gaps', '  WARNING joint joint2: is scaled (set it)',
+    ]  # fmt: skip
+    assert others == [
+        report.errors(result),
+        report.drives(result),
+        report.base_parameters(result),
+        report.external_torques(RESIDUAL),
+    ]
+    assert report.groups(result).lines == ['link2/mx represents +1 link2/mx +0.5 link1/m']
+    assert [each.title for each in report.of_fit(result)][1:] == [each.title for each in others[:3]]
+    assert report.of_fit(replace(result, findings=()))[0].text() == [first.title]
 
 
 @pytest.mark.parametrize('has_held_out', [True, False])
 def test_errors_of_held_out_data(result, has_held_out):
     """Of the others if none are held out; a joint without efforts has no row."""
     torques = replace(TORQUES, held_out=HELD_OUT & has_held_out)
-    head, _, *lines = report.error_table(replace(result, torques=torques))
+    section = report.errors(replace(result, torques=torques))
+    head, lines = section.title, section.lines
     assert ('held-out data' in head, 'fitted data' in head) == (has_held_out, not has_held_out)
     chosen = HELD_OUT if has_held_out else slice(None)
     differences = (MEASURED, MEASURED - IDENTIFIED, REPORTED - NOMINAL)
@@ -132,16 +130,18 @@ def test_errors_of_held_out_data(result, has_held_out):
 
 def test_drives(result):
     """Breakaway is Coulomb friction without one; intervals of scales are those of the gain."""
-    head, *lines = report.drive_table(result)
-    assert ' '.join(head.split()) == 'drive armature damping coulomb breakaway scale 95 % +- offset'
+    head, *lines = report.drives(result).lines
+    names = 'drive armature damping coulomb breakaway load_friction scale 95 % +- offset'
+    assert ' '.join(head.split()) == names
     share = 0.625 / 12.5 * student.ppf(0.975, 6)
     half = 12.5 * (1 / (1 - share) - 1 / (1 + share)) / 2
     found = rows_of(lines, JOINTS)
-    assert [float(x) for x in found['joint1']] == [0.125, 0.5, 1.25, 1.25, 1.0, 0.0, 0.25]
+    assert [float(x) for x in found['joint1']] == [0.125, 0.5, 1.25, 1.25, 0.0, 1.0, 0.0, 0.25]
     assert [float(x) for x in found['joint2']] == pytest.approx(
-        [0.0, 0.0, 1.0, 1.5, -12.5, half, -0.75], rel=1e-3
+        [0.0, 0.0, 1.0, 1.5, 0.0625, -12.5, half, -0.75], rel=1e-3
     )
-    assert ' '.join(found['joint3']) == 'not determined: the motion does not determine its scale'
+    assert 'joint3' not in found
+    assert 'joint3: not determined: the motion does not determine its scale' in lines
 
 
 def test_numbers_have_the_digits_of_their_intervals(result):
@@ -149,14 +149,14 @@ def test_numbers_have_the_digits_of_their_intervals(result):
     found = replace(result, effort_scale=np.array([12.28, -12.5, np.nan]))
     intervals = np.array([[12.2786, 12.2814], [-12.6, -12.4], [np.nan, np.nan]])
     object.__setattr__(found, 'scale_intervals', lambda: intervals)
-    rows = rows_of(list(report.drive_table(found)), JOINTS)
-    assert rows['joint1'][4:6] == ['12.2800', '0.0014']
-    assert rows['joint2'][4:6] == ['-12.50', '0.1']
+    rows = rows_of(report.drives(found).lines, JOINTS)
+    assert rows['joint1'][5:7] == ['12.2800', '0.0014']
+    assert rows['joint2'][5:7] == ['-12.50', '0.1']
 
 
 def test_base_parameters(result):
-    head, *lines = report.parameter_table(result)
-    assert ' '.join(head.split()) == 'base parameter nominal estimated 95 % +- physical'
+    head, *lines = report.base_parameters(result).lines
+    assert ' '.join(head.split()) == 'parameter nominal estimated 95 % +- physical'
     half = np.array([0.02, 0.03, 0.04]) * student.ppf(0.975, FREEDOM)
     found = rows_of(lines, result.parameters)
     for k, name in enumerate(result.parameters[:2]):
@@ -178,21 +178,21 @@ def test_delay_load_and_what_is_held(result):
     (line,) = report.load(result)
     assert 'load: 0.8125 kg, center of mass (0.125, -0.250, 0.500) m' in line
     assert list(report.load(replace(result, load=None))) == []
-    lines = list(report.held_combinations(result))
+    lines = [line for line in report.base_parameters(result).lines if line.startswith('HELD')]
     assert len(lines) == 21
     assert lines[0].endswith('not identified: +1 link1/p0')
     assert lines[-1] == 'HELD    and 2 more'
     twenty = replace(result, held=result.held[:20])
-    assert list(report.held_combinations(twenty)) == lines[:20]
+    assert report.base_parameters(twenty).lines[-20:] == lines[:20]
 
 
 def test_errors_of_external_torques():
-    head, names, *lines = report.residual_table(RESIDUAL)
-    assert 'observer momentum' in head
+    section = report.external_torques(RESIDUAL)
+    names, *lines = section.lines
+    assert 'observer momentum' in section.title
     assert ' '.join(names.split()) == 'joint deviation of model contact collision'
     found = {name: [float(x) for x in row] for name, row in rows_of(lines, JOINTS).items()}
     assert found == {'joint1': [0.7, 0.5, 1.1, 2.1], 'joint2': [0.8, 0.6, 1.2, 2.2]}
-    assert list(report.residual_table(None)) == []
 
 
 def parameters_of(*arguments):
@@ -261,22 +261,13 @@ CHECK = ModelCheck(DESCRIPTION, JOINTS, TORQUES, np.array([True, False, True]),
 
 
 def test_report_of_a_check():
-    first, *lines = check.lines(CHECK, ['gaps'])
-    assert first == 'robot planar_2r: 50 samples below 3.25 Hz, not fitted'
-    assert lines[:2] == ['note    gaps', 'WARNING joint joint1: is poor']
-    found = rows_of(lines, JOINTS)
+    first, table = report.of_check(CHECK, ['gaps'])
+    assert first.title == 'robot planar_2r: 50 samples below 3.25 Hz, not fitted'
+    assert first.text()[1:] == ['  note    gaps', '  WARNING joint joint1: is poor']
+    found = rows_of(table.lines, JOINTS)
     assert list(found) == ['joint1', 'joint2']
     assert [float(x) for x in found['joint1']] == [0.9877, 11.25, 0.75, -0.25]
     assert found['joint2'] == ['at', 'rest', '2.5', '0.125', '0.0625']
-    page = check.page(CHECK, ['gaps'], 'x.png')
-    assert page.startswith(
-        f'# Check of planar_2r\n\n{first}\n\n* gaps\n* **joint joint1: is poor**'
-    )
-    assert '![torques and residuals](x.png)' in page
-    assert '\n'.join(check.table(CHECK)) in page
-    bare = check.page(replace(CHECK, findings=()), [], '')
-    assert '* ' not in bare
-    assert '![' not in bare
 
 
 def figure_of(monkeypatch, tmp_path, drawn):
@@ -329,13 +320,13 @@ def test_picture_of_a_fit(tmp_path, monkeypatch, result):
 def test_files_without_a_picture(tmp_path, monkeypatch, result, capsys):
     """Without matplotlib; the page does not show one."""
     monkeypatch.setitem(sys.modules, 'matplotlib', None)
-    text = (URDF / 'planar_2r.urdf').read_text()
-    write(tmp_path / 'new', text, result, [], None, '')
+    sections = report.of_fit(result)
+    write(tmp_path / 'new', Outcome('Fit', sections, {'a.yaml': 'text'}, result, 'report'))
     assert not list((tmp_path / 'new').glob('*.png'))
     assert 'report.png' not in (tmp_path / 'new' / 'report.md').read_text()
     out, err = capsys.readouterr()
     assert err == 'no picture: matplotlib is not installed\n'
-    assert out == f'written: identified.urdf, drives.yaml, report.md in {tmp_path / "new"}\n'
+    assert out == f'written: a.yaml, report.md in {tmp_path / "new"}\n'
 
 
 def test_picture_of_a_check(tmp_path, monkeypatch):

@@ -26,8 +26,12 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from screw_dynamics_ros.cli.layouts import command, foxglove, plotjuggler, rviz
-from screw_dynamics_ros.cli.layouts.command import LayoutNames
-from screw_dynamics_ros.cli.layouts.contents import MIN_EXTENT, joint_plots, wrench_plots
+from screw_dynamics_ros.cli.layouts.command import (
+    MIN_EXTENT,
+    LayoutNames,
+    joint_plots,
+    wrench_plots,
+)
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.entry import UNUSABLE
 from screw_dynamics_ros.nodes.model.running_model import leaf_links

@@ -15,13 +15,15 @@ import yaml
 pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.cli.layouts import foxglove, plotjuggler, rviz
-from screw_dynamics_ros.cli.layouts.command import LayoutNames, parse, robot_of
-from screw_dynamics_ros.cli.layouts.contents import (
+from screw_dynamics_ros.cli.layouts.command import (
     COLORS,
+    LayoutNames,
     efforts,
     extent,
     joint_plots,
     measured_efforts,
+    parse,
+    robot_of,
     rounded,
     wrench_plots,
 )

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip('trimesh')
 
 from screw_dynamics_ros.cli.view.link_meshes import GRAY, link_meshes
-from screw_dynamics_ros.cli.view.mesh_files import MAX_MESH_BYTES, is_mesh
+from screw_dynamics_ros.cli.view.state import MAX_MESH_BYTES, is_mesh
 from screw_dynamics_ros.core.description import read_urdf
 
 #: A tetrahedron with corners at the origin and one along each axis.

@@ -12,8 +12,8 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from screw_dynamics_ros.cli.view import simulated_source
-from screw_dynamics_ros.cli.view.simulated_source import SimulatedSource
+from screw_dynamics_ros.cli.view import live_source
+from screw_dynamics_ros.cli.view.live_source import SimulatedSource
 from support.processes import is_running, wait_for
 from support.robots import urdf_path
 
@@ -22,7 +22,7 @@ PLANAR = urdf_path('planar_2r')
 
 def test_simulated_and_estimated(ros_domain, monkeypatch):
     monkeypatch.setenv('ROS_DOMAIN_ID', '')
-    monkeypatch.setattr(simulated_source, 'free_domain', lambda: ros_domain)
+    monkeypatch.setattr(live_source, 'free_domain', lambda: ros_domain)
     source = SimulatedSource(PLANAR.read_text(), PLANAR)
     try:
         pids = source.processes

@@ -20,23 +20,20 @@ from viser import GuiApi
 from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.cli.view import command
 from screw_dynamics_ros.cli.view.handle import all_solutions
-from screw_dynamics_ros.cli.view.local_server import MAX_PORTS, free_port
-from screw_dynamics_ros.cli.view.payload_controls import (
-    MAX_MASS,
-    MAX_OFFSET,
-    add_payload_controls,
-    first_tool,
-    moving_links,
-)
 from screw_dynamics_ros.cli.view.posture_source import PostureSource
 from screw_dynamics_ros.cli.view.scene import FORCE_SCALE
 from screw_dynamics_ros.cli.view.state import (
+    MAX_MASS,
+    MAX_OFFSET,
     ContactForce,
     DiagnosticLine,
     LinkWrench,
     ViewState,
+    add_payload_controls,
+    first_tool,
+    moving_links,
 )
-from screw_dynamics_ros.cli.view.viewer import Viewer
+from screw_dynamics_ros.cli.view.viewer import MAX_PORTS, Viewer, free_port
 from screw_dynamics_ros.core import ArgumentError, Robot, bundled_urdf
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.entry import UNUSABLE

@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.cli.view import mesh_files
+from screw_dynamics_ros.cli.view import state as source
 from screw_dynamics_ros.cli.view.link_meshes import link_visuals
 from screw_dynamics_ros.cli.view.posture_source import PostureSource, middle
 from screw_dynamics_ros.cli.view.torque_bars import bars
@@ -58,11 +58,11 @@ def test_meshes_of_a_local_description(tmp_path):
     mesh.write_text('solid')
     other.write_text('text')
     urdf = folder / 'r.urdf'
-    assert mesh_files.local_mesh('package://p/a.stl', urdf) == mesh
-    assert mesh_files.local_mesh(f'file://{mesh}', urdf) == mesh
-    assert mesh_files.local_mesh('../a.stl', urdf).samefile(mesh)
-    assert mesh_files.local_mesh('notes.txt', urdf) is None
-    assert mesh_files.local_mesh('package://absent/a.stl', urdf) is None
+    assert source.local_mesh('package://p/a.stl', urdf) == mesh
+    assert source.local_mesh(f'file://{mesh}', urdf) == mesh
+    assert source.local_mesh('../a.stl', urdf).samefile(mesh)
+    assert source.local_mesh('notes.txt', urdf) is None
+    assert source.local_mesh('package://absent/a.stl', urdf) is None
 
 
 def test_a_description_of_a_topic_names_no_file_outside_of_packages(tmp_path, monkeypatch):
@@ -73,7 +73,7 @@ def test_a_description_of_a_topic_names_no_file_outside_of_packages(tmp_path, mo
     for mesh in (inside, outside):
         mesh.write_text('solid')
     monkeypatch.setattr(packages, 'get_package_share_directory', lambda name: str(share))
-    assert mesh_files.installed_mesh('package://p/a.stl') == inside
+    assert source.installed_mesh('package://p/a.stl') == inside
     for uri in (
         'package://p/../b.stl',
         f'package://p/{outside}',
@@ -81,7 +81,7 @@ def test_a_description_of_a_topic_names_no_file_outside_of_packages(tmp_path, mo
         str(inside),
         'package://p/a.stl\0',
     ):
-        assert mesh_files.installed_mesh(uri) is None
+        assert source.installed_mesh(uri) is None
 
 
 def test_the_robot_alone_has_the_torques_of_its_posture_and_payload():

@@ -13,6 +13,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from screw_dynamics_ros.core.compile.text.typed_c import typed_c
 from screw_dynamics_ros.core.compile.typed import library as typed_library
 from screw_dynamics_ros.core.compile.typed.external import (
     External,
@@ -39,6 +40,7 @@ from screw_dynamics_ros.core.compile.typed.memory import (
 )
 from screw_dynamics_ros.core.errors import ArgumentError, BackendError
 from support.compilation import needs_llvmlite
+from support.typed_source import in_c
 
 pytestmark = needs_llvmlite
 
@@ -333,10 +335,15 @@ def random_argument(kind: str, rng: np.random.Generator) -> object:
     }[kind]
 
 
+@pytest.mark.parametrize('is_c', [False, True], ids=['machine code', 'C'])
 @pytest.mark.parametrize('function', ALL, ids=lambda function: function.__name__)
-def test_same_bits(function):
+def test_same_bits(function, is_c, tmp_path):
     """Arguments for which Python raises are skipped: divisions by zero, and what does not fit."""
-    run = library().callable(function)
+    if is_c and function is c_functions:
+        with pytest.raises(ArgumentError, match='there is no C for abs, hypot, labs, memcpy'):
+            typed_c([function], 'made')
+        return
+    run = in_c([function], tmp_path)[0] if is_c else library().callable(function)
     rng = np.random.default_rng(0)
     kinds = [kind for name, kind in function.__annotations__.items() if name != 'return']
     compared = 0

@@ -19,7 +19,7 @@ import pytest
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
 from screw_dynamics_ros.core.compile.typed.library import compiled
 from support.compilation import needs_llvmlite
-from support.typed_source import loaded
+from support.typed_source import in_c, loaded
 
 pytestmark = needs_llvmlite
 
@@ -232,17 +232,20 @@ def bits(value: object) -> object:
     return value
 
 
-@pytest.fixture(scope='module')
-def programs():
+@pytest.fixture(scope='module', params=['machine code', 'C'])
+def programs(request, tmp_path_factory):
     """Pairs of Python functions and compiled ones, and the texts."""
     pairs = [Generator(seed).program(f'program{seed}') for seed in range(PROGRAMS)]
     names = loaded('\n'.join(f'@typed\n{text}\n' for text, _ in pairs), '<programs>', NAMES)
     references = loaded('\n\n'.join(text for _, text in pairs), '<references>', NAMES)
     functions = [names[f'program{seed}'] for seed in range(PROGRAMS)]
-    library = compiled(functions)
+    if request.param == 'C':
+        runs = in_c(functions, tmp_path_factory.mktemp('typed'))
+    else:
+        runs = map(compiled(functions).callable, functions)
     return [
-        (references[function.__name__], library.callable(function), text)
-        for function, (text, _) in zip(functions, pairs)
+        (references[function.__name__], run, text)
+        for function, run, (text, _) in zip(functions, runs, pairs)
     ]
 
 

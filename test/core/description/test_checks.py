@@ -27,7 +27,7 @@ from screw_dynamics_ros.core.description import (
     read_urdf,
 )
 from screw_dynamics_ros.core.description.body_inertia import TRIANGLE_TOLERANCE
-from support.robots import example_robots, robot_id
+from support.robots import robot_id, sampled_robots
 
 SOLID = Inertia(1.0, [0, 0, 0], np.diag([0.01, 0.01, 0.01]))
 NOTHING = Inertia(0.0, [0, 0, 0], np.zeros((3, 3)))
@@ -345,7 +345,7 @@ def test_errors_come_first():
     assert order == ['error', 'warning', *['info'] * (len(order) - 2)]
 
 
-@pytest.mark.parametrize('path', example_robots(), ids=robot_id)
+@pytest.mark.parametrize('path', sampled_robots(), ids=robot_id)
 def test_forward_dynamics_is_singular_exactly_where_a_warning_says_so(path):
     """Pinocchio's mass matrix at a random configuration as the judge (mimic joints independent)."""
     pin = pytest.importorskip('pinocchio')

@@ -180,7 +180,8 @@ JOINT = """<body name="b"><joint name="j" {}/><geom size="1"/></body>
 @pytest.mark.parametrize(
     ('joint', 'rest', 'expected'),
     [
-        ('type="ball"', '', "joint 'j' is a ball"),
+        ('type="ball" stiffness="1"', '', "joint 'j' has stiffness.*set it to 0"),
+        ('type="ball" frictionloss="1"', '', "joint 'j' has frictionloss.*set it to 0"),
         ('type="free" armature="1"', '', "joint 'j' has armature.*freejoint"),
         ('', '<equality><joint joint1="j" name="e"/></equality>', "equality 'e' holds joint 'j'"),
         (

@@ -224,7 +224,7 @@ def test_a_weld_of_a_floating_robot_to_the_world_has_its_own_remedy():
     description = read_mjcf(text)
     assert not description.closures
     (finding,) = (str(each) for each in description.findings if 'ground' in str(each))
-    assert 'is a weld to the world, which is no link here, and is left out' in finding
+    assert 'is a weld to the world, which is no link here, and is ignored' in finding
     assert 'LoopClosures' not in finding
     assert 'constrained_dynamics' in finding
     assert hasattr(Robot, 'constrained_dynamics')

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""SDFormat: gravity, rotors, joints from the leaf to the root, and what is left out."""
+"""SDFormat: gravity, rotors, joints from the leaf to the root, and ignored elements."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from support.sdf import as_sdf, axis, joint, link, sdf, two
         (two(joint(axis() + '<drake:mimic joint="k"/>')), 'robot m', '<drake:mimic> (line 5)'),
         (two(joint(axis(inner='<drake:x/>'))), 'robot m', '<drake:x> (line 5)'),
         (two(joint('<drake:gear_ratio>2</drake:gear_ratio>', 'fixed')), 'robot m', 'gear_ratio'),
-        (sdf(link('a', '<kinematic>true</kinematic>')), 'link a', '<kinematic> is left out'),
+        (sdf(link('a', '<kinematic>true</kinematic>')), 'link a', '<kinematic> is ignored'),
         (sdf(link('a', '<enable_wind>1</enable_wind>')), 'link a', '<enable_wind>'),
         (sdf('<enable_wind>1</enable_wind>', link('a')), 'robot m', '<enable_wind>'),
         (
             sdf(link('a', '<velocity_decay><angular>0.1</angular></velocity_decay>')),
             'link a',
-            '<velocity_decay> is left out',
+            '<velocity_decay> is ignored',
         ),
         (
             two(joint(axis() + '<physics><ode><max_force>5</max_force></ode></physics>')),

@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.description.urdf_inertias import with_dynamics
 from screw_dynamics_ros.core.description.urdf_writer import with_origins, write_urdf
 from screw_dynamics_ros.core.errors import DescriptionError
 from support.models import random_description
-from support.robots import UNREADABLE, all_example_robots, example_robots, robot_id
+from support.robots import UNREADABLE, all_example_robots, robot_id, sampled_robots
 
 pin = pytest.importorskip('pinocchio')
 
@@ -46,7 +46,7 @@ def folded(description):
     return bodies
 
 
-@pytest.mark.parametrize('path', example_robots(), ids=robot_id)
+@pytest.mark.parametrize('path', sampled_robots(), ids=robot_id)
 def test_agrees_with_pinocchio(path):
     check(read_urdf(path), pin.buildModelFromUrdf(str(path), mimic=False))
 
@@ -124,7 +124,7 @@ def check(description, model):
         )
 
 
-@pytest.mark.parametrize('path', example_robots(), ids=robot_id)
+@pytest.mark.parametrize('path', sampled_robots(), ids=robot_id)
 def test_mimic_agrees_with_pinocchio(path):
     description = read_urdf(path)
     try:

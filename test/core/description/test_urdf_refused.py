@@ -78,7 +78,7 @@ REFUSED = {
         ["joint 'j'", 'twice', 'rename'],
     ),
     'joint without type': (robot(TWO, '<joint name="j"/>'), ["'j'", 'no type', 'prismatic']),
-    'unknown joint type': (one_joint(kind='ball'), ["'j'", "'ball'", 'continuous']),
+    'unknown joint type': (one_joint(kind='knot'), ["'j'", "'knot'", 'continuous']),
     'no parent': (
         robot(TWO, '<joint name="j" type="fixed"><child link="b"/></joint>'),
         ["'j'", 'no parent', '<parent link='],

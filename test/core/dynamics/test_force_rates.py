@@ -131,18 +131,20 @@ def difference(robot: Robot, q: np.ndarray, other: np.ndarray) -> np.ndarray:
     if robot.nq > sum(place.stop - place.start for place, _ in places):
         places.append((slice(0, 7), slice(0, 6)))
     for place, rates in places:
-        if place.stop - place.start < 7:
+        size = rates.stop - rates.start
+        if place.stop - place.start == size:
             d[rates] = other[place] - q[place]
         else:
             C, D = (pose_of(x[place]) for x in (q, other))
-            d[rates] = se3.log(se3.inverse(C) @ D)
+            d[rates] = se3.log(se3.inverse(C) @ D)[:size]
     return d
 
 
 def pose_of(x: np.ndarray) -> np.ndarray:
     from scipy.spatial.transform import Rotation
 
-    return se3.pose(Rotation.from_quat(x[3:]).as_matrix(), x[:3])
+    position = x[:3] if len(x) == 7 else np.zeros(3)
+    return se3.pose(Rotation.from_quat(x[-4:]).as_matrix(), position)
 
 
 def test_discretised_model():

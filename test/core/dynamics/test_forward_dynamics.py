@@ -27,6 +27,7 @@ from support.robots import urdf_path
 CASES = {
     'tree': (random_description(1, 8), False),
     'planar, floating': (random_description(3, 5, ('planar', 'revolute', 'floating')), True),
+    'ball': (random_description(4, 4, ('ball', 'revolute')), True),
     'mimic': (random_description(2, 8, ('revolute', 'prismatic', 'continuous'), mimic=3), False),
 }
 

@@ -20,7 +20,7 @@ from support.models import random_configuration, random_description, random_wren
 from support.robots import urdf_path
 
 GRAVITY = (0.7, -1.3, -9.6)
-KINDS = ('revolute', 'prismatic', 'continuous', 'planar', 'floating', 'fixed')
+KINDS = ('revolute', 'prismatic', 'continuous', 'planar', 'floating', 'ball', 'fixed')
 
 
 def close(actual: np.ndarray, expected: np.ndarray, tolerance: float = 1e-11) -> None:

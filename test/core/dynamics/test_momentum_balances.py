@@ -30,6 +30,7 @@ from support.models import random_configuration, random_description, random_wren
 CASES = {
     'tree': (random_description(1, 7), False),
     'planar, floating': (random_description(3, 5, ('planar', 'revolute', 'floating')), True),
+    'ball': (random_description(4, 4, ('ball', 'revolute')), True),
     'mimic': (random_description(2, 8, ('revolute', 'prismatic'), mimic=3), True),
 }
 

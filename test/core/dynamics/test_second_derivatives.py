@@ -125,18 +125,20 @@ def test_symmetry(case):
     assert abs(qv - qv.swapaxes(1, 2)).max() > 0.1
 
 
-def test_derivatives_along_a_twist_do_not_commute():
+@pytest.mark.parametrize('case', ['planar, floating', 'ball'])
+def test_derivatives_along_a_twist_do_not_commute(case):
     """Of a free body d2tau/dqdq is not symmetric: its skew part is a derivative of first order."""
-    robot = build('planar, floating', 'reference')
+    robot = build(case, 'reference')
     q, v, a = (x[0] for x in states(robot, 1).values())
     qq, vv, _, _ = robot.inverse_dynamics_second_derivatives(q, v, a)
     close(vv, vv.swapaxes(1, 2), 1e-13)
     dq = robot.inverse_dynamics_derivatives(q, v, a)[0]
     brackets = np.zeros((robot.nv,) * 3)
     for body in robot.tree.bodies:
-        if body.dof == 6:
-            e = np.eye(6)
-            brackets[body.v, body.v, body.v] = np.array([[se3.ad(y) @ x for y in e] for x in e]).T
+        if body.dof > 1:
+            e, own = np.eye(6), slice(0, body.dof)
+            products = np.array([[se3.ad(y) @ x for y in e] for x in e]).T
+            brackets[body.v, body.v, body.v] = products[own, own, own]
     close(qq - qq.swapaxes(1, 2), np.einsum('il,ljk->ijk', dq, brackets.swapaxes(1, 2)), 1e-12)
     assert abs(qq - qq.swapaxes(1, 2)).max() > 0.1
 

@@ -109,8 +109,8 @@ def test_too_high_an_order_is_refused(tableau, condition):
 @pytest.mark.parametrize(
     ('options', 'reason'),
     [
-        ({'b_hat': [1, 0]}, 'b_hat and order_hat belong together'),
-        ({'order_hat': 1}, 'b_hat and order_hat belong together'),
+        ({'b_hat': [1, 0]}, 'b_hat and order_hat are required together'),
+        ({'order_hat': 1}, 'b_hat and order_hat are required together'),
         ({'b_hat': [1, 0], 'order_hat': 2}, r'not of order 2: b_hat \. c is 0, not 1/2'),
         ({'b_hat': [1, 0, 0], 'order_hat': 1}, r'b_hat must be \(2,\) like b'),
         ({'b_hat': [0.5, 0.5], 'order_hat': 1}, 'and differ from it'),

@@ -12,7 +12,7 @@ import pytest
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
-from screw_dynamics_ros.core.description import Limits
+from screw_dynamics_ros.core.description import Joint, Limits, Link, RobotDescription
 from screw_dynamics_ros.core.kinematics.configurations import (
     difference,
     home,
@@ -26,10 +26,15 @@ ANY = (-np.inf, np.inf)
 
 
 def tree_with(*limits: tuple[float, float], floating: bool = True) -> Tree:
-    """Return a floating base, and a sliding, a free, a planar and a revolute joint."""
+    """Return a floating base, and a sliding, a free, a planar, a revolute and a ball joint."""
     description = random_description(29, 4, ('revolute', 'planar', 'floating', 'prismatic'))
+    ball = Joint('ball', 'ball', description.links[-1].name, 'head', np.eye(4), np.eye(3)[0])
+    description = RobotDescription.from_parts(
+        'robot', (*description.links, Link('head')), (*description.joints, ball)
+    )
     joints = [
-        replace(joint, limits=Limits(*bounds)) for joint, bounds in zip(description.joints, limits)
+        replace(joint, limits=Limits(*bounds))
+        for joint, bounds in zip(description.joints, [*limits, ANY], strict=True)
     ]
     return build_tree(replace(description, joints=tuple(joints)), floating_base=floating)
 
@@ -38,8 +43,9 @@ def test_neutral_and_home():
     """Zeros and unit quaternions; home is the nearest position within limits."""
     free = [0, 0, 0, 0, 0, 0, 1]
     tree = tree_with((0.2, 0.9), ANY, ANY, (-0.9, -0.3))
-    np.testing.assert_array_equal(neutral(tree), [*free, 0, *free, 0, 0, 0, 0])
-    np.testing.assert_array_equal(home(tree), [*free, 0.2, *free, 0, 0, 0, -0.3])
+    ball = free[3:]
+    np.testing.assert_array_equal(neutral(tree), [*free, 0, *free, 0, 0, 0, 0, *ball])
+    np.testing.assert_array_equal(home(tree), [*free, 0.2, *free, 0, 0, 0, -0.3, *ball])
 
 
 def test_random_configurations():
@@ -52,7 +58,7 @@ def test_random_configurations():
         assert lower <= flat[:, k].min() < lower + 0.01 * (upper - lower)
         assert upper - 0.01 * (upper - lower) < flat[:, k].max() <= upper
         assert flat[:, k].mean() == pytest.approx(0.5 * (lower + upper), abs=0.03 * (upper - lower))
-    for start in (3, 11):
+    for start in (3, 11, 19):
         quaternions = flat[:, start : start + 4]
         np.testing.assert_allclose(np.linalg.norm(quaternions, axis=1), 1.0)
         assert np.abs(quaternions.mean(axis=0)).max() < 0.05  # of a sphere in four dimensions
@@ -69,8 +75,10 @@ def hat(X: np.ndarray) -> np.ndarray:
 
 
 def pose(q: np.ndarray) -> np.ndarray:
+    """Return the pose of a free body or a ball."""
     C = np.eye(4)
-    C[:3, :3], C[:3, 3] = Rotation.from_quat(q[3:]).as_matrix(), q[:3]
+    C[:3, :3] = Rotation.from_quat(q[-4:]).as_matrix()
+    C[:3, 3] = q[:3] if len(q) == 7 else 0.0
     return C
 
 
@@ -96,9 +104,14 @@ def test_differences_lead_from_one_to_the_other(increments):
         assert X.shape == (3, 2, tree.nv)
         pairs = zip(*(np.broadcast_to(q, (3, 2, tree.nq)).reshape(6, -1) for q in (start, end)))
         for (a, b), x in zip(pairs, X.reshape(6, -1)):
-            for q, v in ((slice(0, 7), slice(0, 6)), (slice(8, 15), slice(7, 13))):
+            for q, v in (
+                (slice(0, 7), slice(0, 6)),
+                (slice(8, 15), slice(7, 13)),
+                (slice(19, 23), slice(17, 20)),
+            ):
+                X_body = np.append(x[v], np.zeros(3))[:6]
                 np.testing.assert_allclose(
-                    moved(pose(a[q]), x[v], increments), pose(b[q]), atol=1e-12
+                    moved(pose(a[q]), X_body, increments), pose(b[q]), atol=1e-12
                 )
                 assert np.linalg.norm(x[v][:3]) <= np.pi + 1e-12
             np.testing.assert_allclose(x[[6, 13, 14, 15, 16]], (b - a)[[7, 15, 16, 17, 18]])

@@ -28,13 +28,15 @@ def test_planar_joint(axis):
     compare(Robot(description), PlanarCoordinates(axis), origin, rng.normal(size=3))
 
 
-def test_floating_joint():
+@pytest.mark.parametrize('kind', ['floating', 'ball'])
+def test_joint_with_a_quaternion(kind):
     rng = np.random.default_rng(6)
     origin = se3.exp(rng.normal(size=6))
-    joint = Joint('fly', 'floating', 'table', 'puck', origin, np.eye(3)[0])
+    joint = Joint('fly', kind, 'table', 'puck', origin, np.eye(3)[0])
     description = RobotDescription.from_parts('puck', [Link('table'), Link('puck')], [joint])
     robot = Robot(description)
-    compare(robot, FreeCoordinates(), origin, robot.random_configuration(rng))
+    coordinates = FreeCoordinates(joint.kind.group)
+    compare(robot, coordinates, origin, robot.random_configuration(rng))
 
 
 def compare(robot, coordinates, origin, q):
@@ -45,10 +47,10 @@ def compare(robot, coordinates, origin, q):
     coordinates.check(pose)
     C, V = coordinates.aligned(pose, twist)
     found, rates = np.zeros((2, 3))
-    if robot.nv == 3:
+    if robot.nq == 3:
         write_planar(free_coordinates(C), V, found, rates)
     else:
-        found, rates = free_coordinates(C), V
+        found, rates = free_coordinates(C)[-robot.nq :], V[: robot.nv]
     np.testing.assert_allclose(robot.link_pose(found, 'puck'), origin @ pose, atol=1e-14)
     np.testing.assert_allclose(rates, v, atol=1e-14)
 

@@ -463,7 +463,7 @@ def test_a_quaternion_of_any_length_is_a_rotation():
 @pytest.mark.parametrize('floating', [False, True])
 @SEEDS
 def test_joint_transforms_are_child_poses_in_their_parents(seed, floating):
-    kinds = ('revolute', 'continuous', 'prismatic', 'fixed', 'planar', 'floating')
+    kinds = ('revolute', 'continuous', 'prismatic', 'fixed', 'planar', 'floating', 'ball')
     description = random_description(seed, 14, kinds, mimic=3)
     robot = reference(description, floating_base=floating)
     q, _ = state(robot, seed)

@@ -17,9 +17,10 @@ from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, Scalar
 from screw_dynamics_ros.core.description import Limits, read_urdf
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
+from screw_dynamics_ros.core.dynamics.coriolis import coriolis_matrix
 from screw_dynamics_ros.core.dynamics.energy_and_momentum import first_moment, kinetic_energy
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import coriolis_matrix, inverse_dynamics
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.kinematics.product_of_exponentials import (

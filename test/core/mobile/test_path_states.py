@@ -319,7 +319,7 @@ def test_twists_near_the_plane(size):
         V[k] = 0.9e-9 * max(1.0, size)
         np.testing.assert_array_equal(planar.plane_twist(V), [size, size, 0.0])
         V[k] = 1.1e-9 * max(1.0, size)
-        with pytest.raises(ArgumentError, match='turns about z and moves in x and y only'):
+        with pytest.raises(ArgumentError, match='rotates about z and moves in x and y only'):
             planar.plane_twist(V)
         V[k] = 0.0
     for wrong in (np.zeros(5), np.full(6, np.nan)):

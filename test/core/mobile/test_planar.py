@@ -98,7 +98,7 @@ def test_what_is_not_in_the_plane_is_refused():
     tilted = se3.exp([0.1, 0, 0, 0, 0, 0])
     with pytest.raises(ArgumentError, match='plane z = 0'):
         planar.from_space(tilted)
-    with pytest.raises(ArgumentError, match='turns about z'):
+    with pytest.raises(ArgumentError, match='rotates about z'):
         planar.plane_twist([0, 0, 1, 0, 0, 0.1])
     with pytest.raises(ArgumentError, match='finite'):
         planar.exp([np.nan, 0, 0])

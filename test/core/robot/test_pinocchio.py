@@ -1,16 +1,16 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Agreement with Pinocchio on every robot of example-robot-data, to 1e-10 of the norm.
+"""Agreement with Pinocchio on robots of example-robot-data, to 1e-10 of the norm.
 
 Every function of the facade that Pinocchio has, fixed and floating base, mimic joints exact and
 taken apart (K-13, K-19, K-21, K-25, K-28, D-17, D-18, D-27, D-29, D-34, D-36, D-38, D-40, D-43,
 C-055, C-071, C-074, C-075); what depends on the inverse of the mass matrix to 1e-9, if not on one
-pass of articulated bodies. All robots run on the `reference` backend, the recursions as they are
-written, with all functions on a floating base; those of `TYPICAL`, one of each kind, on the
-`native` backend, with all functions on a fixed base, too. Compiled are all functions of small ones;
-of large ones those that nodes compute at each state, since the others would take minutes. A few run
-function by function, on the `python` backend too.
+pass of articulated bodies. With EVERY_ROBOT=1 it is each robot of the collection. All run on the
+`reference` backend, the recursions as they are written, with all functions on a floating base;
+those of `TYPICAL`, one of each kind, on the `native` backend, with all functions on a fixed base,
+too. Compiled are all functions of small ones; of large ones those that nodes compute at each state,
+since the others would take minutes. A few run function by function, on the `python` backend too.
 
 Differences of meaning, accounted for in `pinocchio_oracle`:
 
@@ -36,6 +36,7 @@ Exceptions:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -45,6 +46,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.ball_robots import HUMANOID
 from support.models import (
     random_configuration,
     random_description,
@@ -53,7 +55,7 @@ from support.models import (
     with_planar_axis_z,
     without_mimic,
 )
-from support.robots import example_robots, robot_id, urdf_path
+from support.robots import robot_id, sampled_robots, urdf_path
 
 pin = pytest.importorskip('pinocchio')
 
@@ -134,7 +136,7 @@ def on_fixed_base_too(path: Path) -> bool:
 
 CASES = [
     pytest.param((path, floating), id=f'{robot_id(path)}-{"floating" if floating else "fixed"}')
-    for path in example_robots()
+    for path in sampled_robots()
     for floating in (False, True)
     if floating
     or robot_id(path) in TYPICAL
@@ -465,7 +467,7 @@ def test_constrained_dynamics(cases):
 
 
 @pytest.mark.parametrize(
-    'path', [path for path in example_robots() if not on_fixed_base_too(path)], ids=robot_id
+    'path', [path for path in sampled_robots() if not on_fixed_base_too(path)], ids=robot_id
 )
 def test_fixed_base(path):
     """The recursions are those of a floating base, without its six freedoms."""
@@ -523,6 +525,15 @@ def test_random_trees_of_all_joint_types(seed, floating):
     case = Case(to_urdf(robot.description), robot, seed=seed)
     case.compare_everyday_functions()
     case.compare_further_functions(derivatives=False)
+
+
+def test_balls_of_an_mjcf():
+    """Pinocchio reads it, too; anchors at the origins of bodies, since others add links here."""
+    text = re.sub('type="ball" pos="[^"]*"', 'type="ball"', HUMANOID)
+    robot = Robot.from_mjcf(text, backend='reference')
+    case = Case(text, robot)
+    case.compare_everyday_functions()
+    case.compare_further_functions()
 
 
 @FLOATING

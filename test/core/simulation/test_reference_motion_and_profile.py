@@ -8,9 +8,9 @@ import pytest
 
 from screw_dynamics_ros.core.simulation.joint_servo import (
     DECELERATION_SHARE,
-    ReferenceMotion,
     ReferenceProfile,
 )
+from screw_dynamics_ros.core.simulation.posture import ReferenceMotion
 
 DT = 0.002
 

@@ -11,12 +11,8 @@ from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
 from screw_dynamics_ros.core.simulation import ContactPoint, JointServo, Plane, Spring
 from screw_dynamics_ros.core.simulation.contacts import contact_force, limited, spring_force
 from screw_dynamics_ros.core.simulation.joint_sensor import JointSensor, SensorFaults
-from screw_dynamics_ros.core.simulation.joint_servo import (
-    Posture,
-    ReferenceMotion,
-    ReferenceProfile,
-    ServoReference,
-)
+from screw_dynamics_ros.core.simulation.joint_servo import ReferenceProfile, ServoReference
+from screw_dynamics_ros.core.simulation.posture import Posture, ReferenceMotion
 from screw_dynamics_ros.core.simulation.simulated_robot import (
     check_robot,
     finite_wrenches,

@@ -22,6 +22,7 @@ from screw_dynamics_ros.core.description import (
     Mimic,
     RobotDescription,
 )
+from screw_dynamics_ros.core.description.friction import Friction
 from screw_dynamics_ros.core.tree.multibody_tree import (
     GROUND,
     Tree,
@@ -31,7 +32,7 @@ from screw_dynamics_ros.core.tree.multibody_tree import (
 )
 from support.models import random_description, random_inertia, random_pose, random_unit
 
-KINDS = ('revolute', 'continuous', 'prismatic', 'helical', 'planar', 'floating', 'fixed')
+KINDS = ('revolute', 'continuous', 'prismatic', 'helical', 'planar', 'floating', 'ball', 'fixed')
 
 
 def hat(X: np.ndarray) -> np.ndarray:
@@ -47,13 +48,14 @@ def skew(w: np.ndarray) -> np.ndarray:
 
 
 def free_pose(q: np.ndarray) -> np.ndarray:
-    """Return the pose of a position and a quaternion (x, y, z, w)."""
+    """Return the pose of a quaternion (x, y, z, w), after a position if there is one."""
     C = np.eye(4)
-    C[:3, :3], C[:3, 3] = Rotation.from_quat(q[3:]).as_matrix(), q[:3]
+    C[:3, :3] = Rotation.from_quat(q[-4:]).as_matrix()
+    C[:3, 3] = q[:3] if len(q) == 7 else 0.0
     return C
 
 
-def description_of_all(seed: int = 84) -> RobotDescription:
+def description_of_all(seed: int = 118) -> RobotDescription:
     """Return a branched robot with each type of joint, two that mimic, and links on the root."""
     description = random_description(seed, 14, KINDS, mimic=2)
     assert {joint.type for joint in description.joints} == set(KINDS)
@@ -64,16 +66,15 @@ def description_of_all(seed: int = 84) -> RobotDescription:
 def configuration(tree: Tree, seed: int = 0) -> np.ndarray:
     """Return q with quaternions of unit length."""
     q = np.random.default_rng(seed).uniform(-1.5, 1.5, tree.nq)
-    free = [body.q for body in tree.bodies if body.dof == 6]
-    for place in free:
-        q[place.start + 3 : place.stop] /= np.linalg.norm(q[place.start + 3 : place.stop])
+    for place in [body.q for body in tree.bodies if body.dof > 1]:
+        q[place.stop - 4 : place.stop] /= np.linalg.norm(q[place.stop - 4 : place.stop])
     return q
 
 
 def joint_motion(joint: Joint, q: np.ndarray) -> np.ndarray:
     """Return the pose of the child link where it would be at q = 0, by the type of the joint."""
     C = np.eye(4)
-    if joint.type == 'floating':
+    if joint.type in ('floating', 'ball'):
         return free_pose(q)
     if joint.type == 'planar':  # two translations in the plane, then a rotation about its normal
         Q = rotation_of_z_to(joint.axis)
@@ -112,7 +113,7 @@ def poses_of_bodies(tree: Tree, q: np.ndarray) -> list[np.ndarray]:
     for body in tree.bodies:
         before = np.eye(4) if body.parent == GROUND else poses[body.parent]
         angle = body.multiplier * q[body.q] + body.offset
-        motion = free_pose(q[body.q]) if body.dof == 6 else expm(hat(body.X[:, 0] * angle[0]))
+        motion = free_pose(q[body.q]) if body.dof > 1 else expm(hat(body.X[:, 0] * angle[0]))
         poses.append(before @ body.B @ motion)
     return poses
 
@@ -171,7 +172,8 @@ def test_coordinates_and_joints():
         tree = build_tree(description, floating_base=floating)
         nq, nv = start
         for name in tree.joint_names:
-            size = {'floating': (7, 6), 'planar': (3, 3)}.get(joints[name].type, (1, 1))
+            sizes = {'floating': (7, 6), 'planar': (3, 3), 'ball': (4, 3)}
+            size = sizes.get(joints[name].type, (1, 1))
             places = slice(nq, nq + size[0]), slice(nv, nv + size[1])
             assert tree.joint_coordinates(name) == places
             nq, nv = nq + size[0], nv + size[1]
@@ -185,8 +187,7 @@ def test_coordinates_and_joints():
             assert [each.multiplier, each.offset] == affine
             assert each.q == tree.coordinates[master][0]
         for body in tree.bodies:  # three bodies of a planar joint have a coordinate each
-            size = 7 if body.dof == 6 else 1
-            assert body.q.stop - body.q.start == size
+            assert body.q.stop - body.q.start == {1: 1, 3: 4, 6: 7}[body.dof]
             assert body.v.stop - body.v.start == body.dof
             assert body.dof == 1 or (body.multiplier, body.offset) == (1.0, 0.0)
             parents = [body.parent] if body.parent != GROUND else []
@@ -387,7 +388,7 @@ def test_coupled_motors():
     assert motor.joint == 'c'
     np.testing.assert_array_equal(motor.row, row)
     assert motor.inertia == pytest.approx(2e-4 * 30.0**2)
-    assert motor.friction == Drive(damping=0.3, coulomb=0.4, smoothing=0.02)
+    assert motor.friction == Friction(damping=0.3, coulomb=0.4, smoothing=0.02)
     np.testing.assert_allclose(tree.coupled_inertias, 0.18 * np.outer(row, row))
     assert tree.is_coupled
     alone = build_tree(description)

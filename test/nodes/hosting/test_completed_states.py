@@ -75,10 +75,7 @@ def files(tmp_path):
 
 def test_coupled_motors_need_no_python(pair):
     """Torques of joints are C^T tau: the second motor turns with half of the first joint."""
-    coupling = {
-        'drives.joint2.coupled_joints': ['joint1'],
-        'drives.joint2.coupling_ratios': [0.5],
-    }
+    coupling = {'drives.joint2.coupled_joints': ['joint1'], 'drives.joint2.coupling_ratios': [0.5]}
     both = pair(description=PLANAR, model_state=[''], drive_joints=['joint2'], **coupling)
     both.listen(TOPICS)
     follow(both, swing([0.4, -0.3], 0.5), STATES)
@@ -103,9 +100,7 @@ def test_a_new_coupling_of_motors_is_that_of_the_next_states(pair):
             }
         )
         both.listen(TOPICS)
-        for _ in range(8):
-            both.wait(0.001)
-            both.send(q=[0.1, 0.2], v=[0.0, 0.0], tau=[3.0, -1.0])
+        both.states(8, q=[0.1, 0.2], v=[0.0, 0.0], tau=[3.0, -1.0])
         assert both.loop.outcomes[-1] == 'done'
         np.testing.assert_allclose(both.loop.host.mapper.tau, [3.0 - ratio, -1.0], rtol=1e-15)
 
@@ -226,9 +221,7 @@ def test_a_residual_map_needs_no_python(pair):
     def rest(q, count=4):
         for node in both.nodes:
             tare_of(node)._states.forget()
-        for _ in range(count):
-            both.wait(0.002)
-            both.send(q=q, v=[0.0, 0.0], tau=[np.sin(q[0]), 3.0 + q[1]])
+        both.states(count, 0.002, q=q, v=[0.0, 0.0], tau=[np.sin(q[0]), 3.0 + q[1]])
 
     for a in (-0.5, 0.0, 0.5):
         for b in (-0.4, 0.3, 1.0):

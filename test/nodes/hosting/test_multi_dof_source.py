@@ -41,6 +41,12 @@ URDF = (
 )
 JOINTS = ['lift']
 
+#: A head on a ball joint, and its jaw.
+HEAD = """<mujoco><worldbody><body name="head" pos="0 0 1" quat="0.9 0.1 0.2 0.3">
+<joint name="neck" type="ball"/><geom type="box" size="0.1 0.08 0.12" pos="0.02 0 0.1"/>
+<body name="jaw" pos="0.1 0 0"><joint name="lift" axis="0 1 0"/>
+<geom type="box" size="0.05 0.04 0.02" pos="0.04 0 0"/></body></body></worldbody></mujoco>"""
+
 
 class Ferry:
     """A node with the robot, and the robot in Pinocchio, in a random state."""
@@ -246,6 +252,34 @@ def test_bad_measurements_are_refused_with_a_reason(ferry, change, reason):
     made.host.multi_dof_source.receive(message)
     assert 'dynamics/gravity' not in made.joint_state(stamp)
     assert reason in made.host.payload_status().summary
+
+
+def test_a_ball_has_the_orientation_and_angular_velocity(ferry):
+    """Beside MuJoCo; a position beside its center is refused."""
+    pytest.importorskip('mujoco')
+    from oracles.mujoco_model import MuJoCo
+
+    made = ferry()
+    made.describe(HEAD)
+    made.p = np.zeros(3)
+    stamp = made.bench.clock.time_ns()
+    made.measured(stamp, names=['neck'])
+    sent = made.joint_state(stamp)
+    robot = made.host.states.model.robot
+    oracle, q = MuJoCo(robot, HEAD), np.array([*made.R.as_quat(), *made.q])
+    v, rest = np.array([*made.twist[3:], *made.v]), np.zeros(4)
+    gravity = oracle.inverse_dynamics(q, rest, rest)
+    bias = oracle.inverse_dynamics(q, v, rest)
+    for topic, expected in {
+        'dynamics/mass_matrix': oracle.mass_matrix(q).ravel(),
+        'dynamics/gravity': gravity[3:],
+        'dynamics/coriolis': (bias - gravity)[3:],
+    }.items():
+        np.testing.assert_allclose(numbers(sent[topic]), expected, atol=1e-10, err_msg=topic)
+    made.p = np.array([0.0, 0.3, 0.4])
+    made.measured(stamp + MS, names=['neck'])
+    assert 'dynamics/gravity' not in made.joint_state(stamp + 110 * MS)
+    assert 'neck: the pose is 0.5 m from the center' in made.host.payload_status().summary
 
 
 def test_joints_of_others_are_ignored(ferry):

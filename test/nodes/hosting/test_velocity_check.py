@@ -24,6 +24,7 @@ FACTORS = {
     'per minute': 60.0,
     'of the opposite sign': -1.0,
 }
+RANDOM = 'noise', 'jittered_stamps'
 
 
 class Stream:
@@ -204,7 +205,8 @@ class Defect:
 @pytest.mark.parametrize('kind', [name for name in vars(Defect) if not name.startswith('_')])
 @pytest.mark.parametrize('amplitude', [0.02, 0.5, 2.0])
 def test_right_velocities_cause_no_alarm(kind, amplitude):
-    for seed in range(3):
+    """In four blocks."""
+    for seed in range(3 if kind in RANDOM else 1):
         stream = Stream(amplitude=amplitude, defects=Defect(kind, seed))
-        for _ in range(6):
+        for _ in range(4):
             assert stream.send(1000) == {}

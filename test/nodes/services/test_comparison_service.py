@@ -21,7 +21,7 @@ from screw_dynamics_ros.core import ArgumentError, Drive, Robot, UnknownNameErro
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ErrorCode, UnsupportedRobotError
-from screw_dynamics_ros.nodes.services.comparison_service import compare_model
+from screw_dynamics_ros.nodes.services.dynamics_services import compare_model
 from screw_dynamics_ros.nodes.services.requests import RequestContext, answer, pickled
 from screw_dynamics_ros.ros.services import respond
 from support.closed_chains import delta_gripper

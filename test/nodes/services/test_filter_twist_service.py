@@ -15,8 +15,8 @@ from sensor_msgs.msg import JointState
 from screw_dynamics_msgs.srv import FilterTwist
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.nodes.services.inverse_kinematics import filter_twist
 from screw_dynamics_ros.nodes.services.requests import RequestContext, pickled, service_model
-from screw_dynamics_ros.nodes.services.twist_filter import filter_twist
 from support.robots import urdf_path
 
 TOOL, ROOT = 'panda_hand_tcp', 'panda_link0'
@@ -137,11 +137,7 @@ PUSH = [0, 0, 0, 0, 0, 1]
     ],
 )
 def test_requests_that_cannot_be_answered(panda, fields, reason):
-    fields = {
-        'twist': twist_message('', PUSH),
-        'wrenches': [wrench_message('', PUSH)],
-        **fields,
-    }
+    fields = {'twist': twist_message('', PUSH), 'wrenches': [wrench_message('', PUSH)], **fields}
     with pytest.raises((ArgumentError, UnknownNameError), match=reason):
         ask(panda, fields.pop('twist'), fields.pop('wrenches'), **fields)
 

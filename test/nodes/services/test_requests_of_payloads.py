@@ -24,7 +24,7 @@ from screw_dynamics_ros.core.errors import (
 )
 from screw_dynamics_ros.nodes.model.payloads import Payloads
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
-from screw_dynamics_ros.nodes.services import payload_estimates
+from screw_dynamics_ros.nodes.services import estimation_services
 from screw_dynamics_ros.nodes.services.estimation_services import PayloadEstimation
 from screw_dynamics_ros.nodes.services.payload_services import LinkInertiaService, PayloadServices
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
@@ -57,10 +57,7 @@ class Served:
         links = SimpleNamespace(set=lambda *given: self.inertias.append(given))
         LinkInertiaService(services, links, self.services)
         self.estimation = PayloadEstimation(
-            services,
-            self.services,
-            lambda: 'situation',
-            np.arange(5.0),
+            services, self.services, lambda: 'situation', np.arange(5.0)
         )
 
     def _serve(self, kind, name, answer, task=None):
@@ -241,7 +238,7 @@ def test_recording_by_requests(served):
         served.estimation.estimation()
     assert served.ask('RecordPayload', action=request.CLEAR).message == 'nothing recorded'
     function, (situation, recorded, shares, named) = served.estimation.estimation()
-    assert function is payload_estimates.estimate
+    assert function is estimation_services.estimate
     assert (situation, recorded, named) == ('situation', [], {})
     assert shares.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
     for k in range(10):
@@ -285,7 +282,7 @@ def estimate(**changed):
 
 def test_an_estimate_as_message():
     response = srv.EstimatePayload.Response()
-    payload_estimates.write(estimate(not_told=('Ixy', 'Iyz')), response)
+    estimation_services.write(estimate(not_told=('Ixy', 'Iyz')), response)
     inertia, com = response.inertia.inertia, response.inertia.inertia.com
     assert (inertia.m, com.x, com.y, com.z) == (2.0, 0.1, 0.2, 0.3)
     moments = [getattr(inertia, f'i{axes}') for axes in ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')]
@@ -299,26 +296,26 @@ def test_an_estimate_as_message():
     assert (list(response.offsets), list(response.residuals)) == ([7.0, 8.0], [9.0, 10.0])
     assert (response.poses, response.stretches) == (11, 12)
     assert response.message == '2.00 +- 0.12 kg (95 %); not estimated: Ixy, Iyz'
-    payload_estimates.write(estimate(), response)
+    estimation_services.write(estimate(), response)
     assert response.message == '2.00 +- 0.12 kg (95 %)'
 
 
 def test_the_body_of_an_estimate():
-    body = payload_estimates.body_of(estimate())
+    body = estimation_services.body_of(estimate())
     np.testing.assert_array_equal(body.matrix[0], [0.04, 0.001, 0.002])
-    point = payload_estimates.body_of(estimate(inertia=np.array([1.0, 0, 0, 1.0, 0, 9.0])))
+    point = estimation_services.body_of(estimate(inertia=np.array([1.0, 0, 0, 1.0, 0, 9.0])))
     assert point.mass == 2.0
     assert not point.matrix.any()
     for fault in ({'has_mass': False}, {'center_of_mass': np.array([0.1, np.nan, 0.3])}):
         with pytest.raises(InertiaError, match=r'not applied: mass 2\.00 \+- 0\.12 kg'):
-            payload_estimates.body_of(estimate(**fault))
+            estimation_services.body_of(estimate(**fault))
 
 
 @pytest.mark.parametrize('has_moments', [True, False])
 def test_an_estimate_is_applied_on_request(served, has_moments):
     request, response = srv.EstimatePayload.Request(link='left_tip'), srv.EstimatePayload.Response()
     moments = [0.04, 0.001, 0.002, 0.05, 0.003, 0.06 if has_moments else 9.0]
-    payload_estimates.write(estimate(inertia=np.array(moments)), response)
+    estimation_services.write(estimate(inertia=np.array(moments)), response)
     before = response.message
     assert served.estimation.apply_estimate(request, response) == before
     assert not response.applied
@@ -396,7 +393,7 @@ def test_payloads_that_need_much_are_reported(served):
 
 
 def test_payloads_of_a_link_are_taken_together():
-    both = payload_estimates.together(
+    both = estimation_services.together(
         [{'tip': BOX, 'nose': BOX}, {'tip': BOX}, {'link1': BOX}], ['tip', 'link1']
     )
     assert {link: body.mass for link, body in both.items()} == {'tip': 4.0, 'link1': 2.0}

@@ -18,10 +18,12 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
 
+from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.nodes.simulation.assembly import make_robot
 from screw_dynamics_ros.nodes.simulation.simulator import TABLE, Simulator
 from screw_dynamics_ros.ros.parameters import Parameters
+from support.ball_robots import PENDULUM
 from support.node_bench import NodeBench
 from support.robots import UNIT_INERTIA, joint
 from support.robots import robot as robot_of
@@ -211,6 +213,26 @@ def test_time_is_simulated_and_published(ros_domain, monkeypatch):
     refused = bench.set(real_time_factor=0.01)
     assert not refused.successful
     assert 'must be 0, for as fast as possible, or in [0.1, 100]' in refused.reason
+    bench.close()
+
+
+def test_a_ball_joint_swings_and_is_sent_with_several_coordinates(ros_domain, monkeypatch):
+    """The energy of a pendulum, from its orientation and angular velocity, is constant [J]."""
+    pytest.importorskip('mujoco')
+    bench = NodeBench(
+        ros_domain, monkeypatch, robot_description=PENDULUM, backend='python', rate=100.0
+    )
+    bench.go_on(0.5)
+    robot, energies = Robot.from_mjcf(PENDULUM, gravity=(0, 0, -9.81)), []
+    for message in bench.sent['multi_dof_joint_states']:
+        assert message.joint_names == ['pivot']
+        (transform,), (twist,) = message.transforms, message.twist
+        np.testing.assert_array_equal(vector(transform.translation), 0.0)
+        q = [getattr(transform.rotation, axis) for axis in 'xyzw']
+        v = vector(twist.angular)
+        energies.append([robot.kinetic_energy(q, v), robot.potential_energy(q)])
+    assert np.ptp(energies, axis=0).min() > 5.0
+    assert np.ptp(np.sum(energies, axis=1)) < 1e-4
     bench.close()
 
 

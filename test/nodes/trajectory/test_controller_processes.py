@@ -21,7 +21,7 @@ from control_msgs.action import FollowJointTrajectory
 from rclpy.action import ActionClient
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from screw_dynamics_ros.cli.demo.node_processes import end_with_parent, free_domain
+from screw_dynamics_ros.ros.process.children import end_with_parent, free_domain
 from screw_dynamics_ros.ros.status import Level
 from support.paths import ROOT
 from support.planar_2r import LIMITED

@@ -20,8 +20,8 @@ import pytest
 pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.process import worker as module
 from screw_dynamics_ros.ros.process import worker as workers
-from screw_dynamics_ros.ros.process import worker_process
 from screw_dynamics_ros.ros.process.worker import NICENESS, Worker, WorkerError
 from support.processes import is_running, wait_for
 
@@ -87,8 +87,8 @@ def fill(size):
 
 def compute():
     """Compute for a second at most, then for ever."""
-    worker_process.MAX_CPU_TIME_S = 1
-    worker_process.limit_time()
+    module.MAX_CPU_TIME_S = 1
+    module.limit_time()
     while True:
         pass
 
@@ -98,7 +98,7 @@ def test_a_call_can_exhaust_its_process_and_nothing_else(worker):
     pid = worker.call(os.getpid)
     assert worker.call(fill, 10**8) == 10**8
     with pytest.raises(WorkerError, match='MemoryError'):
-        worker.call(fill, 2 * worker_process.MAX_MEMORY_BYTES)
+        worker.call(fill, 2 * module.MAX_MEMORY_BYTES)
     assert worker.call(os.getpid) == pid
     with pytest.raises(WorkerError, match='SIGXCPU'):
         worker.call(compute)
@@ -110,17 +110,15 @@ def test_limits_beyond_what_the_process_has(monkeypatch):
     """All of its memory counts, not only what of it is in use; and the time of its processor."""
     limits = {}
     monkeypatch.setattr(resource, 'setrlimit', limits.__setitem__)
-    worker_process.limit_memory()
-    worker_process.limit_time()
+    module.limit_memory()
+    module.limit_time()
     (kilobytes,) = re.findall(r'VmSize:\s*(\d+) kB', Path('/proc/self/status').read_text())
     soft, hard = limits[resource.RLIMIT_AS]
-    assert soft - worker_process.MAX_MEMORY_BYTES == pytest.approx(1024 * int(kilobytes), rel=0.01)
+    assert soft - module.MAX_MEMORY_BYTES == pytest.approx(1024 * int(kilobytes), rel=0.01)
     assert hard == resource.getrlimit(resource.RLIMIT_AS)[1]
     soft, hard = limits[resource.RLIMIT_CPU]
     used = resource.getrusage(resource.RUSAGE_SELF)
-    assert soft - worker_process.MAX_CPU_TIME_S == pytest.approx(
-        used.ru_utime + used.ru_stime, abs=2
-    )
+    assert soft - module.MAX_CPU_TIME_S == pytest.approx(used.ru_utime + used.ru_stime, abs=2)
     assert hard == resource.getrlimit(resource.RLIMIT_CPU)[1]
 
 
@@ -233,7 +231,7 @@ def test_results_and_exceptions_as_they_are_sent():
     """In this process, as in the other one."""
 
     def result(*task):
-        return pickle.loads(worker_process.result_of(pickle.dumps(task)))
+        return pickle.loads(module.result_of(pickle.dumps(task)))
 
     assert result(divmod, (7, 2)) == (True, (3, 1))
     assert result(divmod, (7, 0)) == (

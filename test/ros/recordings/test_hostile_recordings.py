@@ -14,8 +14,8 @@ import pytest
 pytest.importorskip('rosbags')
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.ros.recordings import mcap_records
-from screw_dynamics_ros.ros.recordings.mcap_records import McapError, decompressed
+from screw_dynamics_ros.ros.recordings import mcap
+from screw_dynamics_ros.ros.recordings.mcap import McapError, decompressed
 from screw_dynamics_ros.ros.recordings.outputs import OutputError, open_output
 from screw_dynamics_ros.ros.recordings.recording import read_recording
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
@@ -55,7 +55,7 @@ def test_changed_bytes(tmp_path, compression):
 @pytest.mark.parametrize('compression', ['zstd', 'lz4'])
 def test_a_chunk_that_expands_beyond_its_size(compression, monkeypatch):
     """A small file does not fill the memory: decompression ends at the size of the index."""
-    module = {'zstd': mcap_records.zstd, 'lz4': mcap_records.lz4}[compression]()
+    module = {'zstd': mcap.zstd, 'lz4': mcap.lz4}[compression]()
     bomb = module.compress(bytes(50_000_000))
     assert len(bomb) < 1_000_000
     monkeypatch.setattr(module, 'decompress', lambda data: pytest.fail('without a limit'))

@@ -10,8 +10,7 @@ import pytest
 
 pytest.importorskip('rosbags')
 
-from screw_dynamics_ros.ros.recordings.mcap_reader import McapFile, sizes_at
-from screw_dynamics_ros.ros.recordings.mcap_records import (
+from screw_dynamics_ros.ros.recordings.mcap import (
     CHANNEL,
     CHUNK,
     CHUNK_INDEX,
@@ -25,7 +24,9 @@ from screw_dynamics_ros.ros.recordings.mcap_records import (
     STATISTICS,
     Fields,
     McapError,
+    McapFile,
     decompressed,
+    sizes_at,
 )
 from support.recordings import JOINT_STATE, STRING, joint_state, string, writing
 

@@ -12,13 +12,8 @@ from screw_dynamics_ros.core import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.description.ros2_control import commanded_joints, read_ros2_control
 from screw_dynamics_ros.core.description.xml_document import child, children, robot_element
-from screw_dynamics_ros.ros.ros2_control import (
-    NAME,
-    OLD_PLUGIN,
-    PLUGIN,
-    with_simulated_hardware,
-)
-from support.robots import bundled_robots, example_robots, joint, links, robot, robot_id, urdf_path
+from screw_dynamics_ros.ros.ros2_control import NAME, OLD_PLUGIN, PLUGIN, with_simulated_hardware
+from support.robots import bundled_robots, joint, links, robot, robot_id, sampled_robots, urdf_path
 
 TOPICS = ('/left/joint_commands', '/left/robot_joint_states')
 STATES = ('position', 'velocity', 'effort')
@@ -67,7 +62,7 @@ def test_the_tag_of_the_panda():
     assert made.remarks == ()
 
 
-@pytest.mark.parametrize('path', [*bundled_robots(), *example_robots()[::3]], ids=robot_id)
+@pytest.mark.parametrize('path', [*bundled_robots(), *sampled_robots()], ids=robot_id)
 def test_real_robots_get_one(path):
     """The rest is as before; masters come first; the simulator finds whose numbers are whose."""
     text = path.read_text(encoding='utf-8')

@@ -68,7 +68,7 @@ def align(
     home : (4, 4) array
         Pose of the tool of the model there.
     base : (4, 4) array
-        Frame of the model, up to a turn about the first axis: that axis lies right already.
+        Frame of the model, up to a rotation about the first axis, which is aligned already.
     tolerance : float
         Largest difference between components of the screws [rad, m]. Of several ways that fit as
         well, that with small offsets is preferred.
@@ -124,7 +124,7 @@ def _aligned(
 
 
 def _angles(about: Array, screw: Array, target: Array) -> list[float]:
-    """Return angles of a turn about a revolute axis that may put a screw on another, or on -it."""
+    """Return angles about a revolute axis that may align a screw with another, or its negative."""
     e = about[:3]
     if not e.any():
         return [0.0]  # a sliding joint leaves directions as they are, and is taken as it stands

@@ -254,7 +254,7 @@ def swivel_angles(value: ArrayLike) -> Array:
 
 
 def locked_positions(locked: Mapping[str, float]) -> tuple[float, ...]:
-    """Return where joints are locked; raises `ArgumentError` for what is no finite number."""
+    """Return positions of locked joints; raises `ArgumentError` for values that are not finite."""
     if type(locked) is not dict and not isinstance(locked, Mapping):
         raise ArgumentError(f'locked must be {{joint: position}}, got {locked!r}')
     for name, value in locked.items():

@@ -5,8 +5,8 @@
 
 One solution of the inverse position kinematics of an arm with a closed form: the nearest branch.
 
-One program computes all branches, brings each as near to the start as multiples of 2 pi and the
-limits allow, and measures how far that is. If no branch is in doubt, these are all solutions, so
+One program computes all branches, moves each as near to the start as multiples of 2 pi and the
+limits allow, and measures the distance. If no branch is in doubt, these are all solutions, so
 that no other method finds one that is nearer. In doubt, as in singular configurations and at the
 boundary of the workspace, and without a solution within the limits, Newton-Raphson steps are taken.
 
@@ -94,7 +94,7 @@ def floor(x: Array) -> Array:
 
 
 def separation(away: ArrayLike) -> Array:
-    """Return numbers (...,) in the order of how far configurations are away, (..., n).
+    """Return numbers (...,) in the order of the distances of configurations, (..., n).
 
     The distance is that of the joint furthest away [rad or m], so that no joint jumps while another
     one could have moved a little; of equal ones, to `DISTANCE_RESOLUTION`, the sum over all joints
@@ -250,7 +250,7 @@ class LimitImages:
         Parameters
         ----------
         count : (k, j) array
-            How many images each joint has, at least 1.
+            Number of images of each joint, at least 1.
         """
         totals = np.cumprod(count, axis=1)
         if totals[:, -1].sum() > MAX_IMAGES:
@@ -300,7 +300,7 @@ def candidate(
 ) -> tuple[Array, Array, Array]:
     """Return what a branch makes of the start (nq,), its rank and its residual, () each.
 
-    This is what is compiled. The joints that do not carry the link stay at the start `q0` (nq,),
+    The compiled function. The joints that do not carry the link stay at the start `q0` (nq,),
     within their limits; the other inputs are those of `closed_form.branch`.
     """
     C, places = target.reshape(4, 4), list(chain.places)

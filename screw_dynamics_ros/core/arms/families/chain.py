@@ -27,7 +27,7 @@ from screw_dynamics_ros.core.types import Array
 
 @dataclass(frozen=True, eq=False)
 class SerialChain:
-    """Joints one after the other from a base to a tool: C(q) = exp(S_1 q_1) ... exp(S_n q_n) home.
+    """Joints in series from a base to a tool: C(q) = exp(S_1 q_1) ... exp(S_n q_n) home.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class SerialChain:
 
     @property
     def identity(self) -> str:
-        """All of the chain that decides what is recorded of its kinematics."""
+        """All of the chain that its recorded kinematics depends on."""
         return repr((self.screws.tolist(), self.home.tolist()))
 
     @property

@@ -5,7 +5,7 @@
 
 A solution of the geometry as it is classified is one of the geometry as it is described but for
 rounding, of the description or of the computation. Some damped Newton-Raphson steps, the same for
-all solutions at once, remove that; the residual says of each whether it is a solution at all.
+all solutions at once, remove that; the residual of each determines whether it is a solution.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ CANDIDATE_STEPS = 3  # of candidates that are no branches of a closed form, befo
 #: Singular values of a solution, in units of the distance there, above which it is the only one
 #: that its branch of the arm nearby leads to.
 MIN_STEADY_RATIO = 3.0
-CHECKS = 4  # numbers that are said of each configuration
-#: Of the sines whose sum tells configurations apart.
+CHECKS = 4  # numbers of each configuration
+#: Of the sines whose sum distinguishes configurations.
 PHASES = np.arange(1.0, 65.0)
 WEIGHTS = np.array([sine_cosine(k * k + 0.5)[1] for k in range(64)])
 
@@ -109,8 +109,8 @@ def continued(
 ) -> tuple[Array, Array, Any, Any]:
     """Return what `polished` does for a solution (n,) of an arm nearby, and how it got there.
 
-    That is how regular it is, positive if it is the only solution that one of that arm leads to,
-    and the residual at the start, which tells how far the arms differ there. No singular value of
+    That is its regularity, positive if it is the only solution that one of that arm leads to,
+    and the residual at the start, the difference of the arms there. No singular value of
     the Jacobian at the end, lengths in units of the arm's, may be below `MIN_STEADY_RATIO` times
     that residual. May be recorded.
     """

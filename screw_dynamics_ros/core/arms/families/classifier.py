@@ -91,7 +91,7 @@ def classify(chain: SerialChain, tolerance: float = GEOMETRY_TOLERANCE) -> Class
     >>> tilted[2, :3] = [-np.cos(1e-3), 0.0, np.sin(1e-3)]
     >>> tilted[2, 3:] = np.cross([0, 0, 0.9], tilted[2, :3])
     >>> print(classify(replace(chain, screws=tilted)).message)
-    no family with a closed form of its own; axes 4 to 6 intersecting
+    no family with a closed form; axes 4 to 6 intersecting
     """
     triples = axis_triples(chain, tolerance)
     for name, family in FAMILIES.items():
@@ -106,7 +106,7 @@ def classify(chain: SerialChain, tolerance: float = GEOMETRY_TOLERANCE) -> Class
     if len(chain) < 6:
         name = _short_name(chain, tolerance)
         return Classification(name, None, triples, _described('fewer than six joints', triples))
-    message = _described('no family with a closed form of its own', triples)
+    message = _described('no family with a closed form', triples)
     return Classification('pieper' if triples else 'generic', None, triples, message)
 
 

@@ -5,19 +5,11 @@
 
 One program computes a branch from its signs, refines it on the arm as it is described, and judges
 what comes out. It runs for all branches at once.
-
-The arm with a closed form that is nearest to one which misses it by little.
-
-Calibrated arms do: axes that are parallel by design are so to some milliradians. Lengths, zeros of
-joints, base and tool of a member of the family are fitted to poses of the arm.
-
-Source: Bruyninckx 2010, section 7.2 (C-090); the fit is a least squares problem.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -30,7 +22,6 @@ from screw_dynamics_ros.core.compile.kernels import (
     make_kernel,
 )
 from screw_dynamics_ros.core.compile.program.recorded_arrays import both, choice
-from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.linear import zeros
 from screw_dynamics_ros.core.types import Array
 
@@ -38,7 +29,6 @@ from ..inverse.position import squared_distance
 from .chain import SerialChain
 from .chain_solutions import MAX_RESIDUAL, MAX_START_RESIDUAL, NONE_LOST, ChainSolutions, polished
 from .classifier import classify
-from .family import Family
 from .pieper import Pieper
 from .subproblems import UNDETERMINED_SINE
 
@@ -49,7 +39,7 @@ IN_DOUBT, UNREACHED, INSIDE, OUTSIDE = -1.0, 0.0, 1.0, 2.0
 MIN_BRANCH_DETERMINANT = 1e-11
 GEOMETRY_TOLERANCE = 1e-8  # [rad, m], how well an arm must fit a closed form
 SAMPLES = 32  # random configurations that a closed form is compared with the arm at
-#: Returns q (n,), checks (4,) as `polished` does, how regular q is, and how far it started.
+#: Returns q (n,), checks (4,) as `polished` does, the regularity of q, its residual at the start.
 Refinement = Callable[[SerialChain, Sequence[int], Array, Array], tuple[Array, Array, Any, Any]]
 
 
@@ -71,13 +61,13 @@ def branch(
 ) -> tuple[Array, ...]:
     """Return one branch (n,), what it is refined to, (n,), the checks of that, (4,), and a verdict.
 
-    This is what is compiled. `inputs` are what `arm.branch` takes besides the pose, the bounds (4,)
+    The compiled function. `inputs` are those of `arm.branch` besides the pose, the bounds (4,)
     of `verdict` and the elements (16,) of the pose.
     """
     *further, bounds, target = inputs
     arguments = target.reshape(4, 4), sides, *(x for each in further for x in each)
     q, determinacy = arm.branch(*arguments), arm.determinacy(*arguments)
-    if len(moving) < len(chain):  # the others are held where `further` says
+    if len(moving) < len(chain):  # the others are locked at `further`
         free, q = q, zeros(len(chain), q, *further)
         q[list(moving)] = free
         q[[k for k in range(len(chain)) if k not in moving]] = further[0]
@@ -89,7 +79,7 @@ def verdict(checks: Array, regularity: Any, away: Any, determinacy: Any, bounds:
     """Return the verdict on a branch, a number of this module; NaN is in doubt. May be recorded.
 
     `bounds` are the largest residual of a solution, the regularity above which it is regular, and
-    how far a branch starts from the pose at least if it does not lead there, provided that its
+    the least residual at the start of a branch that does not lead to the pose, provided that its
     `determinacy` is larger than the last one.
     """
     reached = both(checks[0] <= bounds[0], regularity > bounds[1])
@@ -150,7 +140,7 @@ class ClosedForm:
     def bounds(self) -> Array:
         """Bounds of `verdict` for `exact`: the further the arm deviates, the larger the doubt.
 
-        A deviation changes an angle by itself over the determinacy, and by no more than its root.
+        A deviation d changes an angle by d / determinacy, and by no more than sqrt(d).
         """
         length, deviation = self.chain.length, self.deviation()
         return np.array(
@@ -207,7 +197,7 @@ class ClosedForm:
         return direct
 
     def deviation(self) -> float:
-        """Return how far the closed form is from the arm as it is described.
+        """Return the deviation of the closed form from the arm of the description.
 
         The largest distance of a pose, of the best branch, for random ones; 0 for redundant arms.
         """
@@ -252,50 +242,3 @@ def selected(
         return None
     lost = [k for k, each in enumerate(verdicts) if each == UNREACHED]
     return np.array(solutions), lost, OUTSIDE not in verdicts
-
-
-FIT_SAMPLES = 24  # random configurations
-#: Gauss-Newton iterations, their difference quotients [rad, m], and the singular value, relative to
-#: the largest, from which parameters are dependent.
-ITERATIONS, DIFFERENCE_STEP, DEPENDENCE_TOLERANCE = 3, 1e-6, 1e-5
-FITTED_DIGITS = 9  # of what is fitted [rad, m]: rounding of other processors stays below
-
-
-def nearest_arm(arm: Family, chain: SerialChain) -> Family:
-    """Return the member of a family of which poses differ least from those of a chain.
-
-    Parameters
-    ----------
-    arm : Family
-        One that is near already.
-    chain : SerialChain
-    """
-    names, n = arm.length_names(), len(chain)
-    q = np.random.default_rng(0).uniform(-np.pi, np.pi, (FIT_SAMPLES, n))
-    poses = chain.pose(q)
-
-    def changed(x: Array) -> Family:
-        lengths, offset, base, tool = np.split(x, np.cumsum([len(names), n, 6]))
-        return replace(
-            arm,
-            **{name: getattr(arm, name) + float(d) for name, d in zip(names, lengths)},
-            offset=arm.offset + offset,
-            base=se3.exp(base) @ arm.base,
-            tool=arm.tool @ se3.exp(tool),
-        )
-
-    def differences(x: Array) -> Array:
-        apart = changed(x).chain().pose(q) - poses
-        apart[:, :3, 3] /= chain.length
-        return apart[:, :3].reshape(-1)
-
-    x = np.zeros(len(names) + n + 12)
-    for _ in range(ITERATIONS):
-        start = differences(x)
-        J = (
-            np.stack([differences(x + h) - start for h in DIFFERENCE_STEP * np.eye(len(x))], axis=1)
-            / DIFFERENCE_STEP
-        )
-        # the shortest step: some of these parameters do the same as others
-        x = x - np.linalg.lstsq(J, start, rcond=DEPENDENCE_TOLERANCE)[0]
-    return changed(np.round(x, FITTED_DIGITS))

@@ -87,7 +87,7 @@ PLACES = tuple(
 
 
 class EliminationEquations(NamedTuple):
-    """What is left of (1) for one pose.
+    """The equations (1) for one pose, without the eliminated angles.
 
     Attributes
     ----------
@@ -188,7 +188,7 @@ class Elimination:
         )
 
     def equations(self, C: Array) -> EliminationEquations:
-        """Return what is left of (1) for one pose (4, 4) of the tool."""
+        """Return the remaining equations of (1) for one pose (4, 4) of the tool."""
         products, rest, orientation = right_side(self.place, C.reshape(16), *self.constants[:4])
         return EliminationEquations(
             *eliminate(products, rest, self.constants.forms), rest, orientation
@@ -200,8 +200,8 @@ def right_side(
 ) -> tuple[Array, Array, Array]:
     """Return the coefficients of the right side of (1), and the orientation.
 
-    Those of the products of the angles, (14 * 8,), and the constant, (14,). This is what is
-    compiled, once for all arms.
+    Those of the products of the angles, (14 * 8,), and the constant, (14,). Compiled once for all
+    arms.
     """
     C = pose.reshape(4, 4) @ home_inverse.reshape(4, 4)
     R = C[:3, :3]
@@ -262,7 +262,7 @@ def matrix(forms: Array, waves: Array) -> Array:
 def refined_zeros(approximate: Array, flat_forms: Array) -> tuple[Array, Array]:
     """Return the zeros of det M in z = exp(i theta) by M itself, whose digits do not cancel.
 
-    And how far the last step moved each of them. Those at the origin and far away stay.
+    And the length of the last step of each. Those at the origin and far away stay.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ def triangular(M: Array) -> Array:
 
 
 def determinant(waves: Array, flat_forms: Array) -> tuple[Array]:
-    """Return det M(theta), (1,). This is what is compiled."""
+    """Return det M(theta), (1,); the compiled function."""
     R = triangular(matrix(flat_forms.reshape(6, 9, 3), waves))
     product = R[0, 0]
     for k in range(1, len(R)):
@@ -382,7 +382,7 @@ def five_joints(
 
     For a zero z of det M, (2,), real and imaginary: the angle theta of joint i is that of z, the
     real angle next to a complex one. Joints j and k are the others on the left side of (1), (378,),
-    m and n those on the right. This is what is compiled, once for all arms and places.
+    m and n those on the right. Compiled once for all arms and places.
     """
     solution = flat_solution.reshape(8, 14)
     waves, away = waves_of(*zero), zero @ zero - 1.0
@@ -407,8 +407,8 @@ def joint_angles(
 ) -> tuple[Array]:
     """Return all joint angles (6,) for cos, sin of `five_joints`, (10,).
 
-    By the orientation (9,) of C = exp 1 ... exp 6 and the directions of the axes, (18,). This is
-    what is compiled, once for all arms.
+    By the orientation (9,) of C = exp 1 ... exp 6 and the directions of the axes, (18,). Compiled
+    once for all arms.
     """
     axes, five = flat_axes.reshape(6, 3), flat_waves.reshape(5, 2)
     before, after = place.pair

@@ -35,7 +35,7 @@ GEOMETRY_TOLERANCE = 1e-4
 class Family(ABC):
     """Arms that share a closed form up to their lengths.
 
-    The lengths, fields of each family, make a model with a zero configuration of its own. A robot
+    The lengths, fields of each family, define a model and its zero configuration. A robot
     may have its base and tool elsewhere, turn its joints in other directions and count them from
     another zero:
 
@@ -58,7 +58,7 @@ class Family(ABC):
     #: One name for each branch.
     labels: ClassVar[tuple[str, ...]]
 
-    #: The signs of each branch, 1 and -1, that tell it from the others.
+    #: The signs of each branch, 1 and -1, that distinguish it from the others.
     sides: ClassVar[tuple[tuple[float, ...], ...]] = tuple(product((1.0, -1.0), repeat=3))
 
     #: Fields that must be positive.
@@ -126,7 +126,7 @@ class Family(ABC):
         ----------
         chain : SerialChain
         tolerance : float
-            How well axes must meet, be parallel or at right angles, as the family says [rad, m].
+            Tolerance for intersecting, parallel and perpendicular axes of the family [rad, m].
         """
 
     @abstractmethod
@@ -153,7 +153,7 @@ class Family(ABC):
         return 1.0
 
     def branches(self, C: ArrayLike, *further: Any, **named: Any) -> Array:
-        """Return `branch` for all branches (number of branches, n), as `labels` says."""
+        """Return `branch` for all branches (number of branches, n), in the order of `labels`."""
         return np.array([self.branch(C, sides, *further, **named) for sides in self.sides])
 
     @abstractmethod
@@ -220,7 +220,7 @@ class Family(ABC):
 
 
 def index_of_signs(sides: Sequence[tuple[float, ...]], values: Iterable[float]) -> int:
-    """Return which of the tuples of 1 and -1 has the signs of some values; 0 counts as positive."""
+    """Return which of the tuples of 1 and -1 has the signs of some values; that of 0 is 1."""
     return sides.index(tuple(1.0 if each >= 0.0 else -1.0 for each in values))
 
 
@@ -238,7 +238,7 @@ def member(
     lengths : iterable of dict
         Lengths that the arm may have: those that are measured have no sign yet.
     frame : (4, 4) array
-        Of the model, up to a turn about its first axis (see `align`).
+        Of the model, up to a rotation about its first axis (see `align`).
     tolerance : float
         Families measure with ten times less: small errors of directions add up over an arm.
     """

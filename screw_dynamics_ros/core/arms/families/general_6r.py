@@ -118,7 +118,7 @@ class CompiledElimination:
         )
 
     def sampled(self, C: Array, arm: ArmConstants) -> tuple[EliminationEquations, Array]:
-        """Return what is left of the equations, and samples of det M, (SAMPLES,)."""
+        """Return the remaining equations, and samples of det M, (SAMPLES,)."""
         products = np.empty(112)
         left = EliminationEquations(np.empty(162), np.empty(112), np.empty(14), np.empty(9))
         self._right_side(C.reshape(16), *arm[:4], products, left.rest, left.orientation)
@@ -132,7 +132,7 @@ class CompiledElimination:
     ) -> tuple[Array, Array, int]:
         """Return candidates at real and complex zeros alike, (2 n, 2, 6).
 
-        With | |z|^2 - 1 | of each zero, (2 n,), to choose by, and how many solutions there may be;
+        With | |z|^2 - 1 | of each zero, (2 n,), to choose by, and the possible number of solutions;
         see `GeneralSixRevolute.candidates`.
 
         Parameters
@@ -210,8 +210,8 @@ class GeneralSixRevolute:
     def candidates(self, C: Array, number: int, refined: bool) -> tuple[Array, int]:
         """Return approximate joint angles (m, 6) for a pose (4, 4), solutions among them.
 
-        And how many solutions there may be: zeros that are real, refined ones to rounding, others
-        roughly; -1 if the elimination cannot tell at this pose, as it vanishes, or as more than two
+        And the possible number of solutions: real zeros, refined ones to rounding, others roughly;
+        -1 if it is undetermined at this pose, as the elimination vanishes, or as more than two
         solutions share the angle theta.
 
         Parameters
@@ -253,7 +253,7 @@ def scaled(chain: SerialChain, length: float) -> Array:
 
 
 def possibly_real(away: Array, slopes: Array, largest: float) -> int:
-    """Return how many zeros are real: as far from the circle as rounding may have taken them.
+    """Return the number of real zeros: those within rounding of the circle.
 
     To first order that is the rounding of the largest sample over the derivative at the zero.
 
@@ -275,15 +275,15 @@ def possibly_real(away: Array, slopes: Array, largest: float) -> int:
 
 
 def certainly_real(zeros: Array, away: Array, step: Array, forms: Array) -> int:
-    """Return how many refined zeros are real, -1 if that is open.
+    """Return the number of real refined zeros, -1 if it is undetermined.
 
-    It is where a zero is between real and complex, or may be on its way to the circle still, and
-    where more than two solutions share an angle.
+    Where a zero is between real and complex, or has not converged to the circle yet, and where more
+    than two solutions share an angle.
 
     Parameters
     ----------
     zeros, away, step : (2 n, 2), (2 n,), (2 n,) arrays
-        Zeros, | |z|^2 - 1 |, and how far the last step has moved them.
+        Zeros, | |z|^2 - 1 |, and lengths of their last steps.
     forms : (162,) array
     """
     near = away < NEARLY_REAL
@@ -300,7 +300,7 @@ def certainly_real(zeros: Array, away: Array, step: Array, forms: Array) -> int:
 
 
 def distances_left(zeros: Array, forms: Array) -> Array:
-    """Return how far the true zeros may be from refined ones (k, 2), to first order, (k,).
+    """Return the distances of the true zeros from refined ones (k, 2), to first order, (k,).
 
     Steps may become small before a zero is reached, where M has several small singular values.
     """
@@ -318,9 +318,9 @@ def ranked_places(
     """Return where to read an arm, the best place first; those where the elimination vanishes last.
 
     The quality is the gap, at solutions for random poses, between the two smallest singular values
-    of M: large if every solution has a null vector of its own. Places where M is singular for all
-    angles, or where the right side of (1) has not its full rank, are left out; those where it is
-    nearly so, too, unless there are no others.
+    of M: large if every solution has a separate null vector. Places where M is singular for all
+    angles, or where the right side of (1) is rank-deficient, are excluded; those where it is nearly
+    so, too, unless there are no others.
     """
     S, rng = scaled(chain, chain.length), np.random.default_rng(0)
     configurations = rng.uniform(-np.pi, np.pi, (samples, 6))

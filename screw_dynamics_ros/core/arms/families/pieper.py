@@ -92,7 +92,7 @@ class Pieper(SphericalWrist):
         )
 
     def branches(self, C: ArrayLike) -> Array:
-        """Return all solutions (8, 6) for a pose (4, 4) of the tool, as `labels` says."""
+        """Return all solutions (8, 6) for a pose (4, 4) of the tool, in the order of `labels`."""
         return np.array([self.branch(C, sides) for sides in self.sides])
 
     def branch(self, C: ArrayLike, sides: Sequence[Any]) -> Array:
@@ -116,7 +116,7 @@ class Pieper(SphericalWrist):
         return 1.0
 
     def _alone(self, S: Array, x: Array, fixed: Array, along: Array, side: Any) -> Any:
-        """Return the angle of a joint that brings x to the height or distance that `fixed` has."""
+        """Return the angle of a joint that moves x to the height or distance of `fixed`."""
         if self.meeting is None:
             e = along[:3]
             center, a, b = circle(S, x)

@@ -38,7 +38,7 @@ from .subproblems import two_links, wrist_zxz
 class Scara(Family):
     """An arm with parallel joints, three revolute and one prismatic, anywhere among them.
 
-    It moves its tool in four freedoms, 3 translations and the turn about its axes, and resists
+    It moves its tool in four freedoms, 3 translations and the rotation about its axes, and resists
     moments across the axes without torque.
 
     Attributes

@@ -40,13 +40,13 @@ from .closed_form import (
     GEOMETRY_TOLERANCE,
     ClosedForm,
     closed_form_of,
-    nearest_arm,
     pieper_form_of,
     selected,
 )
 from .elimination import Place
 from .general_6r import GeneralSixRevolute, ranked_places
 from .held_joints import HeldArm, HeldSixRevolute, generic
+from .nearest_arm import nearest_arm
 from .pieper import Pieper
 from .spherical_wrist import SphericalWrist
 from .wrist_partitioned import WristPartitioned

@@ -214,7 +214,7 @@ class SphericalShoulderElbowWrist(Family):
         ----------
         q : (7,) array
         tolerance : float
-            Sines and cosines up to this count as zero.
+            Sines and cosines up to this are treated as zero.
 
         Source: Bruyninckx 2010, section 7.19.2; list derived (C-094).
         """

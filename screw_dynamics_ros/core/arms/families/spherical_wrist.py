@@ -77,7 +77,7 @@ class SphericalWrist:
 
     @property
     def reading(self) -> tuple[bool, ...]:
-        """How the chain is read: what is the same wherever its held joints are."""
+        """Direction in which the chain is read; independent of the locked positions."""
         return (self.backward,)
 
     def target(self, C: ArrayLike) -> tuple[Array, Array]:

@@ -4,7 +4,7 @@
 """The triangles and rotations that closed forms of serial arms are put together from.
 
 All functions take numbers or recorded scalars: they do not branch, and where there is no solution
-they return the nearest thing to one, which the forward kinematics then tells apart. Angles come
+they return the nearest angles, which the forward kinematics then rejects. Angles come
 from `arctangent` alone, so that they are exact near 0 and pi, too.
 """
 

@@ -4,8 +4,8 @@
 """Arms whose joints 2, 3 and 4 are parallel: closed form, eight branches.
 
 The Cincinnati Milacron T3 was of this family, and the arms of Universal Robots and their like are.
-Upright at q = 0, like the 321 arm: joint 1 turns about Z, joints 2, 3 and 4 about -X, joint 5 about
-Z and joint 6 about X, along which the tool is.
+Upright at q = 0, like the 321 arm: joint 1 rotates about Z, joints 2, 3 and 4 about -X, joint 5
+about Z and joint 6 about X, along which the tool is.
 
 Derived here in the way of Bruyninckx 2010, section 7.10; family named in its section 7.1.
 """
@@ -132,8 +132,8 @@ class ThreeParallelAxes(Family):
     def branch(self, C: ArrayLike, sides: Sequence[Any], near: float | None = None) -> Array:
         """Return one branch (6,), as in `ThreeTwoOne.branch`.
 
-        Where axis 6 is parallel to the axes 2 to 4, in a wrist singularity, any q6 goes with some
-        q2 to q4: then q6 of the model is `near`, or what rounding makes of 0.
+        Where axis 6 is parallel to the axes 2 to 4, in a wrist singularity, each q6 has solutions
+        q2 to q4: then q6 of the model is `near`, or 0 up to rounding.
         """
         return self.to_robot(np.array(self._model_branch(self.pose_in_model(C), sides, near)))
 

@@ -3,7 +3,7 @@
 
 """The 321 arm: shoulder, parallel elbow, spherical wrist; its closed form, eight branches.
 
-Upright at q = 0 with all frames parallel. Joint 1 turns about Z, joints 2, 3 and 5 about -X, joints
+Upright at q = 0 with all frames parallel. Joint 1 rotates about Z, joints 2, 3, 5 about -X, joints
 4 and 6 about Z: positive angles bend the arm forward, towards Y. Most industrial arms with six
 joints are of this family, with offsets.
 
@@ -220,7 +220,7 @@ class ThreeTwoOne(Family):
         return se3.pose(R, R1 @ np.array([self.shoulder_offset, radial, height]))
 
     def wrist_in_plane(self, q_model: Array) -> tuple[float, float]:
-        """Return how far ahead of axis 1 and how high the wrist center is [m]."""
+        """Return the distance of the wrist center ahead of axis 1, and its height [m]."""
         q23 = q_model[1] + q_model[2]
         sin, cos = np.sin(q23), np.cos(q23)
         radial = self.l2 * np.sin(q_model[1]) + self.l3 * sin + self.elbow_offset * cos

@@ -136,7 +136,7 @@ def aberth_step(own: Array, everyone: Array, coefficients: Array) -> tuple[Array
     """Return one zero (2,), real and imaginary, after a step, and | p'(z) |, (); may be recorded.
 
     Newton's step for p(z) / product of (z - z_j), with the other zeros z_j. Where another zero is
-    the same number, it does not count.
+    the same number, it is ignored.
 
     Parameters
     ----------

@@ -3,8 +3,8 @@
 
 """Six revolute joints with a spherical wrist or shoulder and three other axes anywhere.
 
-The points that joint 3 takes the center c of the wrist to, x = exp(S_3 q_3) c, and those that joint
-1 brings to where it must be, y = exp(-S_1 q_1) p, have the same height along axis 2 and the same
+The points that joint 3 moves the center c of the wrist to, x = exp(S_3 q_3) c, and those that joint
+1 moves to its position p, y = exp(-S_1 q_1) p, have the same height along axis 2 and the same
 distance from a point of it. Both are linear in 1, cos, sin:
 
     A (cos q_1, sin q_1) = B (1, cos q_3, sin q_3).                                        (1)
@@ -66,7 +66,7 @@ def first_joint(arm: SphericalWrist, p: Array) -> tuple[Array, Any]:
 def polynomial(arm: HeldArm[SphericalWrist], *inputs: Array) -> tuple[Array]:
     """Return the polynomial at `SAMPLES` angles q_3, for positions of held joints and a pose (16,).
 
-    This is what is compiled.
+    The compiled function.
     """
     *held, target = inputs
     now = arm.at(*(position for each in held for position in each))
@@ -78,7 +78,7 @@ def polynomial(arm: HeldArm[SphericalWrist], *inputs: Array) -> tuple[Array]:
 def joint_angles(arm: HeldArm[SphericalWrist], zero: Array, *inputs: Array) -> tuple[Array, Array]:
     """Return two candidates for all joints, (2, 6), at a zero z, (2,), and | |z|^2 - 1 |, ().
 
-    The inputs are those of `polynomial`. This is what is compiled.
+    The inputs are those of `polynomial`. The compiled function.
     """
     *held, target = inputs
     now = arm.at(*(position for each in held for position in each))
@@ -131,7 +131,7 @@ class WristPartitioned:
     def at_all_zeros(self, C: Array, held: Array) -> tuple[Array, Array, int]:
         """Return candidates for the free joints at real and complex zeros alike, (4, 2, 6).
 
-        With | |z|^2 - 1 | of each zero, (4,), and how many solutions there may be, -1 if the
+        With | |z|^2 - 1 | of each zero, (4,), and the possible number of solutions, -1 if the
         polynomial vanishes at this pose.
         """
         inputs = [held, C.reshape(16)] if len(held) else [C.reshape(16)]

@@ -4,7 +4,7 @@
 r"""Force kinematics: joint torques for wrenches in static equilibrium, and the inverse problem.
 
 Wrenches W = (moment, force) are those of the environment on a link, at its origin and in its axes,
-unless a Jacobian in another representation says otherwise. Virtual work, tau^T dq + sum W^T J dq =
+unless a Jacobian has another representation. Virtual work, tau^T dq + sum W^T J dq =
 0 for all dq, gives the torques that hold the robot (gravity apart)::
 
     tau = - sum J^T W
@@ -99,7 +99,7 @@ def forward_force(
     Parameters
     ----------
     J : (6 k, n) array
-        Jacobians of the k links one below the other; the wrenches are in their representations.
+        Stacked Jacobians of the k links; the wrenches are in their representations.
     tau : (n,) array
         Torques without those of gravity: measured torques minus `gravity_torques` [N m, N].
     length : float
@@ -147,7 +147,7 @@ def forward_force(
         reasons.append(f'no wrench on these links balances {left:.3g} of {whole:.3g}')
     if inverse.rank < rows:
         reasons.append(
-            f'no joint feels {rows - inverse.rank} of the {rows} directions: the smallest wrench '
+            f'no joint supports {rows - inverse.rank} of {rows} directions: the smallest wrench '
             'is returned, any of `undetermined` may be added'
         )
     return ForwardForceResult(

@@ -38,7 +38,7 @@ from .link_motion import LinkMotion, stacked_jacobian
 from .velocity import matrix, rate
 from .velocity_bounds import Bounds
 
-#: How far a row may miss its limit by rounding, relative to the terms of the row.
+#: Rounding by which a row may miss its limit, relative to the terms of the row.
 ROW_TOLERANCE = 1e-12
 
 #: Changes of the set of acting rows until the search is given up.
@@ -289,7 +289,7 @@ def multipliers_of(B: Array, force: Array) -> Array:
 
 
 def kkt_residual(A: Array, b: Array, G: Array, h: Array, x: Array, multipliers: Array) -> float:
-    """Return by how much x misses the conditions of optimality, relative to their terms."""
+    """Return the residual of the conditions of optimality at x, relative to their terms."""
     terms = np.abs(A).T @ (np.abs(A) @ np.abs(x) + np.abs(b))
     scale = terms.max(initial=np.finfo(float).tiny)
     gradient = (A.T @ (A @ x - b) + G.T @ multipliers) / scale

@@ -51,7 +51,7 @@ class DifferentiableMotion(LinkMotion, Protocol):
 
 
 def stacked_jacobian(robot: LinkMotion, q: ArrayLike, link: Links, representation: str) -> Array:
-    """Return the Jacobians of the links one below the other, (6 k, nv)."""
+    """Return the stacked Jacobians of the links, (6 k, nv)."""
     q = finite('q', vector('q', robot.nq, q))
     return np.concatenate([robot.jacobian(q, name, representation) for name in link_names(link)])
 
@@ -84,7 +84,7 @@ def link_names(link: Links) -> tuple[str, ...]:
 
 
 def stacked_rows(name: str, value: ArrayLike, link: Links) -> Array:
-    """Return six numbers for each link, one after the other."""
+    """Return six numbers for each link, concatenated."""
     return per_link(name, value, len(link_names(link)), (6,)).ravel()
 
 

@@ -3,15 +3,15 @@
 
 r"""Manipulability, and the ellipsoids of velocities and forces, in stated metrics.
 
-How far a link is from a singularity is a question of metrics, twists and joint rates having none by
-nature (Bruyninckx 2010, 4.9, 5.5.1, B-079, B-130). Here both are arguments: a characteristic length
-l makes an angular velocity of 1 rad/s count as a velocity of l, |V|^2 = l^2 |omega|^2 + |v|^2, and
+The distance of a link from a singularity depends on metrics, as twists and joint rates have no
+natural one (Bruyninckx 2010, 4.9, 5.5.1, B-079, B-130). Here both are arguments: a length l
+weights an angular velocity of 1 rad/s as a velocity of l, |V|^2 = l^2 |omega|^2 + |v|^2, and
 a joint metric M measures joint rates by q'^T M q' and joint torques by tau^T M^-1 tau. All follows
 from the singular values of one matrix::
 
     A = diag(l, l, l, 1, 1, 1) J M^(-1/2)
 
-`M` is the identity by default (1 rad/s counts as 1 m/s); with the mass matrix joint rates are
+`M` is the identity by default (1 rad/s weighs as 1 m/s); with the mass matrix joint rates are
 measured by the kinetic energy.
 """
 
@@ -41,7 +41,7 @@ class Dexterity:
     condition : float
         Largest singular value over `smallest`, infinite in a singular configuration.
     rank : int
-        How many singular values are not zero: k, less in a singular configuration.
+        Number of nonzero singular values: k, less in a singular configuration.
     manipulability : float
         Product of the first k, sqrt(det(A A^T)) for k = 6 (B-130): the volume, without the factor
         of the unit ball, of the twists that joint rates of size 1 give.

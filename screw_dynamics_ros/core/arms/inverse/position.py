@@ -27,7 +27,6 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.jacobians import jacobian
 from screw_dynamics_ros.core.kinematics.poe import link_pose
 from screw_dynamics_ros.core.kinematics.pose_error import pose_error
-from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric
 from screw_dynamics_ros.core.tree.joint_limits import spread
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, Tree
@@ -62,7 +61,7 @@ class InverseKinematicsResult:
 
 
 def stacked_error(tree: Tree, q: Array, targets: Sequence[Array], links: Sequence[str]) -> Array:
-    """Return the pose errors of several links one below the other, (6 k,)."""
+    """Return the stacked pose errors of several links, (6 k,)."""
     return np.concatenate(
         [pose_error(link_pose(tree, q, link), target) for link, target in zip(links, targets)]
     )
@@ -107,16 +106,12 @@ def displaced(tree: Tree, q: Array, dq: Array) -> Array:
     A free body moves by a translation and a rotation in its own frame (first order, normalized).
     """
     result = q + np.zeros_like(dq[:1]) if tree.nv == 0 else q.astype(dq.dtype)
-    for body in tree.bodies:
-        if body.dof == 6:
-            x, quaternion = q[body.q][:3], q[body.q][3:]
-            turned = quaternions.product(quaternion, np.append(0.5 * dq[body.v][:3], 1.0))
-            shift = quaternions.to_matrix(quaternion) @ dq[body.v][3:]
-            result[body.q] = np.concatenate([x + shift, turned / np.sqrt(turned @ turned)])
+    for body in tree.free_bodies:
+        result[body.q] = body.group.stepped(q[body.q], dq[body.v])
     for (place, velocity), lower, upper in zip(
         tree.coordinates.values(), tree.limits.lower, tree.limits.upper
     ):
-        if velocity.stop - velocity.start != 6:
+        if place.stop - place.start == velocity.stop - velocity.start:
             for k in range(place.stop - place.start):
                 moved = q[place.start + k] + dq[velocity.start + k]
                 result[place.start + k] = clamp(moved, lower, upper)
@@ -136,10 +131,9 @@ def steps_at_once(links: Sequence[str]) -> int:
 def program(
     tree: Tree, links: Sequence[str], q: Array, targets: Array, damping: Array
 ) -> tuple[Array, ...]:
-    """Return (q after some steps, its residual (1,), how far the k targets are from rigid (k,)).
+    """Return (q after some steps, its residual (1,), deviations of the k targets from rigid (k,)).
 
-    `targets` holds the elements of the (4, 4) matrices one after the other. This is what is
-    compiled.
+    `targets` holds the concatenated elements of the (4, 4) matrices. The compiled function.
     """
     poses = [targets[16 * k : 16 * k + 16].reshape(4, 4) for k in range(len(links))]
     for _ in range(steps_at_once(links)):
@@ -200,9 +194,8 @@ class InverseKinematics:
         self._low = np.where(np.isfinite(lower), lower, -np.pi)
         self._high = np.where(np.isfinite(upper), upper, np.pi)
         self.middle = 0.5 * (self._low + self._high)
-        for body in tree.bodies:
-            if body.dof == 6:
-                self.middle[body.q] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+        for body in tree.free_bodies:
+            self.middle[body.q] = body.group.neutral
 
     def solve(self, targets: Array, q: Array, options: StepOptions) -> InverseKinematicsResult:
         """Step from q, then from random configurations, until the error is within tolerance."""
@@ -247,9 +240,8 @@ class InverseKinematics:
 
     def _random_configuration(self, random: np.random.Generator) -> Array:
         q = random.uniform(self._low, self._high)
-        for body in self._tree.bodies:
-            if body.dof == 6:
-                q[body.q] = self.middle[body.q]
+        for body in self._tree.free_bodies:
+            q[body.q] = self.middle[body.q]
         return q
 
 

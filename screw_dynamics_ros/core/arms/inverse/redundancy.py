@@ -30,8 +30,8 @@ v = -w Z Z^T grad H with Z^T M Z = 1: then dH/dt = -w |Z^T grad H|^2 <= 0, whate
 gradient, projected by 1 - J^# J, need not be downhill if M is not the identity.) The weight w is a
 gain [rad^2/s per unit of the cost], so that springs in rad^2 have one in 1/s.
 
-The task comes first, tasks of lower rank follow (`task_priority`), the costs move what is left, in
-the metric that is the sum of all metrics::
+The task comes first, tasks of lower rank follow (`task_priority`), the costs use the remaining
+freedom, in the metric that is the sum of all metrics::
 
     v = sum of the tasks - Z Z^T sum_i w_i grad H_i,      Z^T M Z = 1,  (tasks) Z = 0
 
@@ -182,8 +182,8 @@ class Contribution:
     ----------
     name, unit : str
     value : float
-        H(q) of a cost in `unit`, v^T W v of a metric, what is left of a lower task, how far bounds
-        changed the rates.
+        H(q) of a cost in `unit`, v^T W v of a metric, the residual of a lower task, the change of
+        rates by bounds.
     rates : (nv,) array
         What it added to the rates [rad/s, m/s]; zero for metrics, which decide how, not what.
     slope : float
@@ -210,9 +210,9 @@ class RedundancyResult:
     success : bool
         Whether the first task is reached: |residual| at most 1e-6 of its twist.
     residual : (m,) array
-        What is left of the first task.
+        Residual of the first task.
     freedom : int
-        Dimension of the motions that no task feels, over which costs decide.
+        Dimension of the motions in the null space of all tasks, which costs determine.
     task_rates : (nv,) array
         Rates of the first task alone; with all `contributions` they add up to v.
     contributions : tuple of Contribution

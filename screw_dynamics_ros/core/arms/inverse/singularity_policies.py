@@ -79,7 +79,7 @@ class SingularityStatus:
             )
 
     def smallest_singular_value(self, slopes: bool = False) -> tuple[float, Array]:
-        """Return it, and its gradient (n,) if `slopes`, zero if `partials` are not known."""
+        """Return it, and its gradient (n,) if `slopes`, zero if `partials` are unknown."""
         return smallest_singular_value(
             self.J,
             self.partials() if slopes and self.partials else None,
@@ -162,7 +162,7 @@ class SingularityPolicy(Protocol):
 
 
 def check_policy(policy: object) -> None:
-    """Raise `ArgumentError` for what is no policy."""
+    """Raise `ArgumentError` for objects that are not policies."""
     if not isinstance(policy, SingularityPolicy) or isinstance(policy, type):
         raise ArgumentError(
             f'policy must be ScaleSpeed(), Stop(...) or Deviate(...), got {policy!r}'
@@ -261,7 +261,7 @@ class Deviate:
 
 
 def wanted_rates(situation: SingularityStatus) -> tuple[Array, Array]:
-    """Return J^# V + N v_0 without regard to bounds, and what is left of V, zero if reached."""
+    """Return J^# V + N v_0 without regard to bounds, and the residual of V, zero if reached."""
     found = inverse_velocity(
         situation.J,
         situation.twist,

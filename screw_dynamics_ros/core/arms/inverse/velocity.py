@@ -15,19 +15,11 @@ twist nearest to V in the task metric.
 
 Source: Bruyninckx 2010 (5.45), (5.51), (5.52), (5.54), sections 5.9.4, 5.10 and 7.12 (C-026, C-027,
 C-041 to C-043, C-045, C-104).
-
-Inverse acceleration kinematics: joint accelerations for the acceleration of a link.
-
-J a = A - J' v is solved with the options of `inverse_velocity`. J' v is the acceleration of the
-link for zero joint accelerations, computed by the recursion of forward kinematics.
-
-Source: Bruyninckx 2010, sections 7.17 and 7.18 (C-109).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,10 +31,10 @@ from screw_dynamics_ros.core.types import Array
 
 from .weighted_inverse import AdaptiveDamping, WeightedInverse, finite
 
-#: A task counts as reached if what is left of it is smaller than this part of it.
+#: A task is reached if its residual is smaller than this part of it.
 TASK_TOLERANCE = 1e-6
 
-#: Rounding: what is left may also be this part of the terms that cancel each other in J v.
+#: Rounding: the residual may also be this part of the terms that cancel in J v.
 ROUNDING_TOLERANCE = 1e-9
 
 
@@ -166,64 +158,3 @@ def matrix(name: str, value: ArrayLike) -> Array:
 def rate(name: str, size: int, value: ArrayLike) -> Array:
     """Return a vector (size,) of finite numbers; raises `ArgumentError`."""
     return finite(name, vector(name, size, value))
-
-
-@dataclass(frozen=True, eq=False)
-class InverseAccelerationResult:
-    """Joint accelerations for an acceleration; fields as in `InverseVelocityResult`.
-
-    Attributes
-    ----------
-    a : (n,) array
-        Joint accelerations [rad/s^2, m/s^2].
-    success : bool
-    residual : (m,) array
-        A - J' v - J a.
-    rank : int
-    singular_values : (min(m, n),) array
-    damping : float
-    message : str
-    """
-
-    a: Array
-    success: bool
-    residual: Array
-    rank: int
-    singular_values: Array
-    damping: float
-    message: str
-
-
-def inverse_acceleration(
-    J: ArrayLike, bias: ArrayLike, acceleration: ArrayLike, **options: Any
-) -> InverseAccelerationResult:
-    """Return joint accelerations a with J a + bias = acceleration, by least squares.
-
-    Parameters
-    ----------
-    J : (m, n) array
-        Jacobian in the representation of the acceleration.
-    bias : (m,) array
-        J' v: the acceleration for a = 0 [rad/s^2, m/s^2].
-    acceleration : (m,) array
-        Time derivative of the twist [rad/s^2, m/s^2].
-    **options
-        Those of `inverse_velocity`; `secondary` are accelerations.
-
-    Examples
-    --------
-    >>> inverse_acceleration([[2.0, 0.0], [0.0, 1.0]], [1.0, 0.0], [3.0, 4.0]).a
-    array([1., 4.])
-    """
-    J = matrix('the Jacobian', J)
-    target = rate('the acceleration', len(J), acceleration) - rate('the bias', len(J), bias)
-    found = inverse_velocity(J, target, **options)
-    return InverseAccelerationResult(
-        found.v,
-        found.success,
-        found.residual,
-        found.rank,
-        found.singular_values,
-        found.damping,
-        found.message,
-    )

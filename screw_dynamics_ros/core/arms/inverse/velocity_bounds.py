@@ -88,7 +88,7 @@ class JointBounds:
         for k, name in enumerate(tree.joint_names):
             place, velocity = tree.coordinates[name]
             names[velocity] = [name] * (velocity.stop - velocity.start)
-            if velocity.stop - velocity.start != 6:
+            if place.stop - place.start == velocity.stop - velocity.start:
                 self._index[velocity] = range(place.start, place.stop)
                 self._lower[velocity], self._upper[velocity] = limits.lower[k], limits.upper[k]
                 self._fastest[velocity] = limits.velocity[k]
@@ -140,7 +140,7 @@ class JointBounds:
 def stopping_velocity(distance: Array, acceleration: Array, dt: float) -> Array:
     """Return the largest velocity from which a joint stops within `distance`; see above.
 
-    Negative for a negative distance: what brings the joint back in one sample.
+    Negative for a negative distance: the rate that returns the joint in one sample.
 
     >>> stopping_velocity(np.array([0.5, 0.5, -0.1]), np.array([np.inf, 1.0, 1.0]), 0.1).round(3)
     array([ 5.  ,  0.95, -1.  ])

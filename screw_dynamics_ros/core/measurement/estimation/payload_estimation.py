@@ -307,7 +307,7 @@ def joints_of(robot: Robot, link: str, measured: Collection[str] | None) -> tupl
 def dry_friction(robot: Robot, joint: str) -> float:
     """Return the bound of the friction of a joint at rest, for a uniform distribution [N m, N]."""
     drives = [body.drive for body in robot.tree.bodies if body.joint == joint]
-    return max((max(drive.coulomb, drive.breakaway or 0.0) for drive in drives), default=0.0)
+    return max((drive.stiction for drive in drives), default=0.0)
 
 
 def equations_of(

@@ -117,7 +117,7 @@ def consistent_velocity(
     error = float(np.abs(J @ v).max(initial=0.0))
     if not error <= 1e-9 * max(1.0, float(np.abs(v).max())):
         raise InfeasibleConstraintsError(
-            f'the joints do not admit the angular velocities of {", ".join(wanted)}: what is left '
+            f'the joints do not admit the angular velocities of {", ".join(wanted)}: the residual '
             f'of J v is {error:.3g}; give fewer bodies, or consistent numbers'
         )
     return v

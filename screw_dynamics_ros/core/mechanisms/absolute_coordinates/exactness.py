@@ -32,9 +32,9 @@ from .bodies import GROUND, AbsoluteBody, ConstraintJoint
 from .groups import SE3, ConfigurationGroup, SO3xR3
 from .system import AbsoluteSystem
 
-#: What counts as zero beside numbers of size 1.
+#: Numbers that are treated as zero beside numbers of size 1.
 ZERO_TOLERANCE = 1e-9
-#: How far the kernel is looked at [rad, m].
+#: Size of the explored motions in the kernel [rad, m].
 KERNEL_EXCURSION = 0.3
 
 

@@ -3,8 +3,8 @@
 
 """The four examples of Müller and Terze, section 5, and gravity as a fifth.
 
-The paper leaves out masses, gravity, durations and all data of the last example; what is chosen
-here for them is in doc/theory/choice_of_configuration_space.md (I-34 to I-39). `options` are those
+The paper omits masses, gravity, durations and all data of the last example; the values chosen here
+are in doc/theory/choice_of_configuration_space.md (I-34 to I-39). `options` are those
 of `AbsoluteSystem`.
 """
 
@@ -131,7 +131,7 @@ def three_bar_linkage(
     """Return the closed linkage of section 5.4: two bars and the ground, three joints (I-39).
 
     The paper gives no data: bars and gravity of the double pendulum, an equilateral triangle, which
-    turns about its base while each bar spins.
+    rotates about its base while each bar spins.
     """
     half, base = np.array([0.1, 0.0, 0.0]), np.array([0.2, 0.0, 0.0])
     joints = [

@@ -125,7 +125,7 @@ def check_positions(description: RobotDescription, positions: Mapping[str, float
         leader = leaders[name][0]
         if leader != name:
             raise ArgumentError(
-                f'joint {name!r} follows {leader!r} and has no position of its own: place that one'
+                f'joint {name!r} follows {leader!r} and has no independent position: place that one'
             )
         if name not in placeable:
             raise ArgumentError(

@@ -27,16 +27,18 @@ from typing import NamedTuple
 import numpy as np
 
 from screw_dynamics_ros.core.errors import UnknownNameError
-from screw_dynamics_ros.core.lie import se3, so3xr3
+from screw_dynamics_ros.core.lie import joint_groups
 from screw_dynamics_ros.core.types import Array
 
 SE3, SO3xR3 = 'SE(3)', 'SO(3) x R^3'
-_MAPS = {SE3: se3, SO3xR3: so3xr3}
+
+#: Right increments of each group, by their names in `lie.joint_groups`.
+INCREMENTS = {SE3: 'body', SO3xR3: 'mixed'}
 
 
 def check_group(name: str) -> str:
     """Return the name of a group; raises `UnknownNameError`."""
-    if name not in _MAPS:
+    if name not in INCREMENTS:
         raise UnknownNameError(f'no group named {name!r} for a body; choose one of {SE3}, {SO3xR3}')
     return name
 
@@ -107,7 +109,9 @@ class ConfigurationGroup:
         """Apply a map of the Lie layer to each body; arguments have so many axes after n."""
         bodies = [np.moveaxis(np.asarray(a), -trailing - 1, 0) for a in arguments]
         values = [
-            getattr(_MAPS[group], function)(*(a[k] for a in bodies))
+            getattr(joint_groups.INCREMENTS[INCREMENTS[group]][0], function)(
+                *(a[k] for a in bodies)
+            )
             for k, group in enumerate(self.groups)
         ]
         return np.stack(values, axis=bodies[0].ndim - 1 - trailing)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lower pairs: joints whose relative motions are a subgroup H of SE(3), and how far they gape.
+"""Lower pairs: joints whose relative motions are a subgroup H of SE(3), and their closure errors.
 
 The joint frame S_i on the predecessor and S_j on the successor coincide but for a motion of H:
 C = S_i^-1 C_i^-1 C_j S_j in H, with the 3-axis as the axis of the joint. H is identified by its
@@ -121,7 +121,7 @@ class LowerPair:
         """Return g, (..., c) [rad, m], of relative poses C (..., 4, 4).
 
         Rotations as 2 tan(angle / 2) times their axis: the angle where it is small, and infinite
-        at half a turn, which no other measure without branches tells from no rotation.
+        at 180 degrees, which no other measure without branches distinguishes from no rotation.
 
         >>> C = np.eye(4)
         >>> C[:3, :3], C[0, 3] = so3.exp([0, 0, 2.0]), 0.1  # turned, and 0.1 m off

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 #: A row is dependent if what earlier rows leave of it is smaller, relative to the row.
 DEPENDENCE_TOLERANCE = 1e-8
-#: How far the second configuration is from the first [rad, m].
+#: Distance of the second configuration from the first [rad, m].
 TEST_EXCURSION = 0.05
 Numbers = NDArray[np.intp]
 
@@ -161,7 +161,7 @@ class SaddlePoint:
     M : (n, 6, 6) array
         Inertia of the bodies, constant.
     bodies : (m, s) array of int
-        The bodies of each constraint; n stands for the ground.
+        The bodies of each constraint; n is the ground.
     """
 
     def __init__(self, M: Array, bodies: Numbers) -> None:
@@ -249,7 +249,7 @@ class RowPattern:
     Parameters
     ----------
     bodies : (m, s) array of int
-        The bodies of each row; n stands for the ground.
+        The bodies of each row; n is the ground.
     n : int
         Number of bodies.
     """

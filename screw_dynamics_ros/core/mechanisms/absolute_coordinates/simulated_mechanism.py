@@ -25,7 +25,7 @@ from .system import AbsoluteSystem
 
 #: What a state may violate its joints by when it is set [rad, m; 1/s].
 SET_TOLERANCE = 1e-6
-#: What joints may gape by before the motion counts as lost [rad, m].
+#: Closure error of joints beyond which the motion is lost [rad, m].
 MAX_GAP = 0.01
 
 

@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.compile.kernels import choose_backend
 from screw_dynamics_ros.core.errors import InfeasibleConstraintsError, UnknownNameError
-from screw_dynamics_ros.core.kinematics.reconstruction import pose_of
-from screw_dynamics_ros.core.lie import quaternions, se3, so3
+from screw_dynamics_ros.core.lie import joint_groups, quaternions, se3, so3
 from screw_dynamics_ros.core.linear import times
 from screw_dynamics_ros.core.types import Array
 
@@ -51,9 +50,9 @@ class AbsoluteSystem:
     What a joint exerts on its bodies is -J^T lambda; `reactions` gives it as wrenches. Integrators
     of `core.integration` take a system as they take a `Robot`.
 
-    Constraints that follow from others (all joints of a planar linkage bear more than they must)
-    are found where there are loops, at `configuration`, named in `redundant`, and left out: the
-    motion is unique without them, the distribution of reactions over such joints is not.
+    Constraints that follow from others (those of a planar linkage out of its plane) are found where
+    there are loops, at `configuration`, named in `redundant`, and excluded: the motion is unique
+    without them, the distribution of reactions over such joints is not.
 
     Source: Müller and Terze, sections 3 to 5 (I-14 to I-22, I-28 to I-32, I-45, I-46).
 
@@ -70,7 +69,7 @@ class AbsoluteSystem:
         Acceleration of free fall in the inertial frame [m/s^2].
     stabilization : Stabilization
     backend : {'auto', 'native', 'python', 'reference', 'sparse'}
-        As of `Robot`; 'sparse' solves without recording, and is what 'auto' takes for many bodies.
+        As of `Robot`; 'sparse' solves without recording, and is used by 'auto' for many bodies.
 
     Raises
     ------
@@ -83,7 +82,7 @@ class AbsoluteSystem:
 
     Examples
     --------
-    A top that hangs below its pivot bears its weight there:
+    The pivot of a top that hangs below it supports its weight:
 
     >>> from screw_dynamics_ros.core.mechanisms.absolute_coordinates import SPHERICAL, frame
     >>> from screw_dynamics_ros.core.description.body_inertia import Inertia
@@ -156,7 +155,7 @@ class AbsoluteSystem:
 
     def neutral(self) -> Array:
         """Return the configuration (7 n,) with all frames at the origin, not turned."""
-        return np.tile([0.0, 0, 0, 0, 0, 0, 1], len(self.bodies))
+        return np.tile(joint_groups.SE3.neutral, len(self.bodies))
 
     def configuration_of(self, poses: Mapping[str, ArrayLike]) -> Array:
         """Return q, (7 n,), of the poses (4, 4) of all bodies by name."""
@@ -167,7 +166,7 @@ class AbsoluteSystem:
 
     def poses(self, q: ArrayLike) -> dict[str, Array]:
         """Return the pose (4, 4) of each body."""
-        C = pose_of(vector('q', self.nq, q).reshape(-1, 7))
+        C = joint_groups.SE3.pose(vector('q', self.nq, q).reshape(-1, 7))
         return {body.name: pose for body, pose in zip(self.bodies, C)}
 
     # --- motion ---------------------------------------------------------------------------------
@@ -309,7 +308,7 @@ class AbsoluteSystem:
 
         At the origin and in the axes of the child's joint frame S_j; on the parent acts the
         opposite wrench, at the same point. Joints with redundant constraints share their load with
-        others; what is given for them is one of many distributions.
+        others; their reactions are one of many distributions.
         """
         _, multipliers = self.accelerations_and_multipliers(q, v, tau, external_wrenches)
         constraints, active = self._equations.constraints, self._equations.active

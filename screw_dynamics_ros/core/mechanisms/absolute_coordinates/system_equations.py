@@ -22,14 +22,13 @@ from screw_dynamics_ros.core.compile.kernels import (
     compiled_into,
     make_kernel,
 )
-from screw_dynamics_ros.core.kinematics.reconstruction import displaced_pose
-from screw_dynamics_ros.core.lie import se3, so3xr3
+from screw_dynamics_ros.core.lie import joint_groups
 from screw_dynamics_ros.core.linear import times, zeros
 from screw_dynamics_ros.core.types import Array
 
 from .bodies import AbsoluteBody, ConstraintJoint
 from .body_equations import BodiesMotion, BodyEquations, Coupling, JointEquations
-from .groups import SE3, SO3xR3
+from .groups import INCREMENTS
 from .saddle_point import RowPattern, SaddlePoint, independent_rows
 
 
@@ -56,7 +55,7 @@ class Energy(NamedTuple):
 
 
 class Violation(NamedTuple):
-    """How far joints are from what they admit.
+    """Errors of joint constraints.
 
     Attributes
     ----------
@@ -97,8 +96,10 @@ class SystemEquations:
         self.constraints = JointEquations(bodies, joints, couplings)
         self._alpha, self._beta, self._sparse = alpha, beta, sparse
         groups = [body.group for body in bodies]
-        named = [(SE3, 'body'), (SO3xR3, 'mixed')]  # as `reconstruction` calls the increments
-        places = [(np.flatnonzero([g == group for g in groups]), kind) for group, kind in named]
+        places = [
+            (np.flatnonzero([g == group for g in groups]), kind)
+            for group, kind in INCREMENTS.items()
+        ]
         self._by_group = [(each, kind) for each, kind in places if each.size]
         self.choose(np.arange(len(self.constraints.joint)))
 
@@ -200,7 +201,7 @@ class SystemEquations:
         x, X = q.reshape(-1, 7), X.reshape(-1, 6)
         result = zeros(x.shape, x, X)
         for bodies, increments in self._by_group:
-            result[bodies] = displaced_pose(x[bodies], X[bodies], increments)
+            result[bodies] = joint_groups.SE3.displaced(x[bodies], X[bodies], increments)
         return result.reshape(-1)
 
     def increment_rate(self, X: Array, v: Array) -> Array:
@@ -208,7 +209,7 @@ class SystemEquations:
         X, V = X.reshape(-1, 6), v.reshape(-1, 6)
         result = zeros(X.shape, X, V)
         for bodies, increments in self._by_group:
-            group = se3 if increments == 'body' else so3xr3
+            group, _ = joint_groups.INCREMENTS[increments]
             result[bodies] = times(group.dexp_inv(-X[bodies]), V[bodies])
         return result.reshape(-1)
 

@@ -62,7 +62,7 @@ def end_jacobian(tree: Tree, q: Array, link: str, S: Array) -> Array:
 
 
 def gap(tree: Tree, q: Array, closures: Closures) -> Array:
-    """Return how far all loops gape, (c,) [rad, m]; zero where they are closed.
+    """Return the closure errors of all loops, (c,) [rad, m]; zero where they are closed.
 
     Parameters
     ----------
@@ -124,9 +124,9 @@ class Mobility:
     equations : int
         Of all closures.
     rank : int
-        How many of them are independent here.
+        Number of independent ones here.
     gained : int
-        Freedoms of the passive joints while the actuated ones stand still: dim null(J_p).
+        Freedoms of the passive joints while the actuated ones are at rest: dim null(J_p).
     """
 
     joint_freedoms: int

@@ -10,8 +10,8 @@ and the others (p),
     q'' = G q_a'' + d,     d_p = -J_p^+ b,  d_a = 0.
 
 Redundant equations, such as three of the six of a planar loop, need no choice: they are solved in
-the sense of least squares, with the residual zero. `independence` tells how far J_p is from losing
-rank: where it does, the other joints gain a freedom of their own.
+the sense of least squares, with the residual zero. `independence` is the distance of J_p from a
+loss of rank, where the other joints gain a freedom.
 
 Source: Bruyninckx 2010, section 5.5.4, (5.28), (5.29) corrected (C-009 to C-011).
 """
@@ -53,7 +53,7 @@ class Partition:
 
     @property
     def identity(self) -> str:
-        """All that decides what is computed, besides the tree."""
+        """All that the function depends on, besides the tree."""
         return repr((plain(self.closures), self.given, self.others))
 
 
@@ -135,7 +135,7 @@ class DependentMotion:
 
 
 def dependent(tree: Tree, partition: Partition) -> Formula:
-    """Return G and d, (n, k + 1), in the present state; where that moves, d needs velocities."""
+    """Return G and d, (n, k + 1), in the current state; where that moves, d needs velocities."""
     function = DependentMotion(tree, partition, repr((tree.digest, partition.identity)))
     return Formula('dependent motion', ('q', 'v'), function)
 

@@ -140,7 +140,7 @@ class ClosedInverseKinematics:
             q, error, steps = self._descend(C.reshape(16), q, tolerance, max_iterations)
             taken += steps
             if error <= tolerance and not self._is_assembly(q, C.reshape(16), assembly, tolerance):
-                continue  # reached, but not in the assembly that these positions stand for
+                continue  # reached, but in another assembly than that of these positions
             if error < best_error:
                 best, best_error = q, error
             if error <= tolerance:

@@ -31,7 +31,7 @@ MAX_STRIDE = 0.1
 ON_THE_WAY = 1e-6
 #: Newton steps in a stride of redundant joints, which close the loops only at the end of the way.
 STEPS_ON_THE_WAY = 3
-#: Gap at which steps of redundant joints end: they go on within the tolerance, to least squares.
+#: Gap at which steps of redundant joints end: they continue within the tolerance, to least squares.
 MIN_GAP = 1e-12
 #: Share of a gap within the tolerance that the next step must leave less of, to be worth while.
 STAGNATION_RATIO = 1.0 - 1e-9
@@ -52,7 +52,7 @@ class Closing:
         All joints, the given ones as they were given; not closed without `success`.
     success : bool
     gap : float
-        Norm of what is left open, rotations [rad] and displacements [m] together.
+        Norm of the closure errors, rotations [rad] and displacements [m] together.
     iterations : int
         Newton steps, from the seed on.
     message : str
@@ -173,7 +173,7 @@ class PositionClosure(Record):
         given : (k,) array
             Positions of the given joints [rad, m].
         seed : (n,) array
-            All joints, closed or nearly so; tells the assembly.
+            All joints, closed or nearly so; selects the assembly.
         tolerance : float
             Of the gap [rad, m]. Redundant joints make it as small as they allow: least squares.
         max_iterations : int

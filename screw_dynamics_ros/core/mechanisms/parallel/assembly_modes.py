@@ -3,7 +3,7 @@
 
 """All poses of a platform with the same motor positions: its assembly modes (C-119, C-123).
 
-Motors that stand still leave rods of given lengths, six quadrics in Study's coordinates
+Motors at rest give rods of constant lengths, six quadrics in Study's coordinates
 (`study_coordinates`). They belong to the family
 
     M = [[S, A^T], [A, s 1]]        S symmetric (4, 4), A antisymmetric (4, 4)
@@ -55,7 +55,7 @@ from .path_tracking import Complex, Paths
 
 #: Solutions of a general system.
 PATH_COUNT = 40
-#: Smallest singular value of an end that counts as regular: with errors of 1e-15 in each equation
+#: Smallest singular value of a regular end: with errors of 1e-15 in each equation
 #: alpha is at most 7e-15 / 1e-12, far below 0.157.
 MIN_REGULAR_VALUE = 1e-6
 #: Radius, in smallest singular values, within which there is no other solution: (3 - sqrt(7)) / 2
@@ -314,10 +314,10 @@ def distance(T: Array, other: Array, size: float) -> float:
 
 
 def message_of(ends: Ends, count: int) -> str:
-    """Return what was found in words."""
+    """Return the summary of the search."""
     text = f'{count} poses, of {len(ends.points)} complex solutions on {PATH_COUNT} paths'
     if ends.singular:
-        text += f'; {ends.singular} paths end at singular poses, which are left out'
+        text += f'; {ends.singular} paths end at singular poses, which are excluded'
     if ends.failed:
         text += f'; {ends.failed} paths are lost: poses may be missing'
     return text

@@ -63,7 +63,7 @@ def rod_forces(
     wrench : (6,)
         That the platform exerts on its environment [N m, N].
     size : float
-        Arm at which a moment counts as a force when singularity is judged [m].
+        Lever arm that converts moments to forces when singularity is judged [m].
     stiffness : (n,), optional
         Of each rod, 1 by default; only ratios matter.
     preload : (n,), optional
@@ -95,7 +95,7 @@ def check_regular(G: Array, size: float) -> None:
     s = np.linalg.svd(unit / np.linalg.norm(unit, axis=0), compute_uv=False)
     if len(s) < 6 or not s[5] > TOLERANCE * s[0]:
         raise ArgumentError(
-            'the pose is singular: the platform can move though all motors stand still, and there '
+            'the pose is singular: the platform can move with all motors at rest, and there '
             'are wrenches that no motor forces balance '
             f'(smallest singular value {s[-1]:.3g} of {s[0]:.3g}); leave it'
         )

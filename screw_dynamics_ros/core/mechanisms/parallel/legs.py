@@ -108,12 +108,12 @@ class Leg:
         """Return motor positions for a platform pivot t (3,), and the discriminant [m^2].
 
         The first are two rows (x, y), of branch 1 and -1, with q = atan2(x, y) if q is an angle,
-        and q = x otherwise. A negative discriminant says that the rod is too short or too long.
+        and q = x otherwise. A negative discriminant: the rod is too short or too long.
         """
         raise NotImplementedError
 
     def positions(self, rod: int, t: Array) -> Array:
-        """Return the motor positions (2,) of branch 1 and -1 that bring a rod to t (3,).
+        """Return the motor positions (2,) of branch 1 and -1 that move a rod to t (3,).
 
         NaN where none does.
         """
@@ -134,7 +134,7 @@ class Leg:
         return value
 
     def _direction(self, name: str) -> None:
-        """Make an attribute a unit vector; refuse what is far from being one."""
+        """Make an attribute a unit vector; refuse vectors far from unit length."""
         e = float_array(f'leg {self.name!r}: {name}', getattr(self, name))
         if e.shape != (3,) or not abs(np.linalg.norm(e) - 1.0) < UNIT_TOLERANCE:
             raise ArgumentError(f'leg {self.name!r}: {name} must be a unit vector, got {e}')
@@ -302,7 +302,7 @@ class RUS(Leg):
             )
 
     def elbows(self, q: Any) -> Array:
-        """Return b + r (cos q z - sin q y), y = z × x: the crank turns about +x."""
+        """Return b + r (cos q z - sin q y), y = z × x: the crank rotates about +x."""
         y = cross(self.zero, self.axis)
         return self.base + self.crank * (np.cos(q) * self.zero - np.sin(q) * y)
 

@@ -34,8 +34,8 @@ class Mechanism:
     legs : tuple of Leg
         With six rods together or more: fewer cannot hold a platform.
     home : (4, 4) array
-        Pose of the platform in the base frame where it can stand: says which of the poses with the
-        same motor positions is meant, and where iterations start by default.
+        Reachable pose of the platform in the base frame: selects one of the poses with the same
+        motor positions, and is the default start of iterations.
     inertia : Inertia
         Of the platform with all that it carries, in the platform frame.
 

@@ -23,7 +23,7 @@ from .recursions import LegFunctions
 
 #: Length errors of a pose that is right, in sizes of the mechanism.
 LENGTH_TOLERANCE = 1e-12
-#: Length errors of the rods of one leg that count as agreement, in sizes of the mechanism.
+#: Tolerance of the lengths of the rods of one leg, in sizes of the mechanism.
 AGREEMENT_TOLERANCE = 1e-6
 MAX_UPDATES = 50
 
@@ -107,7 +107,7 @@ class ParallelRobot:
 
     @property
     def design(self) -> str:
-        """What `classify` says."""
+        """The result of `classify`."""
         return classify(self.mechanism)
 
     # --- position -------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ class ParallelRobot:
 
         Columns G_i of 8.8 with components (moment; force), hybrid; legs with one rod have one
         column. Raises `ArgumentError` for a leg that is singular itself: its rod has no lever
-        about its motor, so that the motor moves nothing and the rod bears everything.
+        about its motor, so that the motor moves nothing and the rod supports all loads.
         """
         q, T = self._numbers('q', q), self.checked_pose('pose', pose)
         G, lever = self._functions.wrench_basis(q, T)
@@ -382,12 +382,12 @@ class ParallelRobot:
         return np.where(turning, np.arctan2(x[..., 0], x[..., 1]), x[..., 0])
 
     def check_closed(self, q: Array, T: Array) -> None:
-        """Raise `ArgumentError` unless motor positions (n,) and a pose (4, 4) belong together."""
+        """Raise `ArgumentError` unless motor positions (n,) and a pose (4, 4) are consistent."""
         errors = np.abs(self._functions.newton_step(q, T)[1])
         if not errors.max() <= AGREEMENT_TOLERANCE * self.mechanism.size:
             leg = self.joint_names[self.mechanism.rod_legs[int(errors.argmax())][0]]
             raise ArgumentError(
-                f'motor positions and pose do not belong together: the rod of leg {leg!r} would '
+                f'motor positions and pose are inconsistent: the rod of leg {leg!r} would '
                 f'be {errors.max():.3g} m too long or too short'
             )
 

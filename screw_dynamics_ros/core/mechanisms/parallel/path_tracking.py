@@ -9,8 +9,8 @@ segment M(t) = t M_start + (1 - t) M_end solutions follow
 
     (2 z^T M_k) dz/dt = - z^T (M_start - M_end)_k z,    z^H dz/dt = 0
 
-from t = 1 to t = 0, by the Runge-Kutta method of order four, and Newton's method brings them back
-to the system at the new t. Steps are chosen for each path by how far Newton's method had to go. The
+from t = 1 to t = 0, by the Runge-Kutta method of order four, and Newton's method returns them
+to the system at the new t. Step sizes follow for each path from the steps of Newton's method. The
 row z^H keeps z across its own direction, so that nothing runs to infinity.
 
 Source: Sommese, Wampler, The Numerical Solution of Systems of Polynomials, 2005, chapters 2 and 7.
@@ -27,9 +27,9 @@ from screw_dynamics_ros.core.types import Array
 
 Complex = NDArray[np.complex128]
 
-#: How far a predicted point may be from the path; small, so that it cannot reach another path.
+#: Distance of a predicted point from the path; small, so that it cannot reach another path.
 MAX_CORRECTION = 1e-4
-#: How far the second Newton step may go, relative to that.
+#: Largest second Newton step, relative to that.
 MAX_CONTRACTION = 1e-2
 SAFETY_FACTOR, MAX_STEP_FACTOR, MIN_STEP_FACTOR = 0.7, 3.0, 0.1  # of the steps
 FIRST_STEP = 0.02

@@ -30,10 +30,10 @@ class PoseTracker:
     robot : ParallelRobot
     smallest_singular_value : float
         Of unit rod wrenches with moments made forces by the size of the mechanism; below it the
-        assembly mode counts as lost, and no pose is given.
+        assembly mode is lost, and no pose is given.
     largest_turn, largest_shift : float
         Largest change of the pose from one position to the next [rad, m]; beyond it the assembly
-        mode counts as lost. The first one after a start may be farther from home.
+        mode is lost. The first one after a start may be farther from home.
     tolerance : float, optional
         Of `ParallelRobot.solve_forward_position`.
 
@@ -85,8 +85,8 @@ class PoseTracker:
         Raises
         ------
         ArgumentError
-            If there is none that is certain, with the reason; `lost` tells whether later positions
-            can have one again.
+            If there is none that is certain, with the reason; `lost`: whether later positions can
+            have one again.
         """
         if self.lost:
             raise ArgumentError(f'the assembly mode is lost: {self.lost}')

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is recorded and compiled for a parallel robot: motor positions, wrenches, Newton steps.
+"""Recorded functions of a parallel robot: motor positions, wrenches, Newton steps.
 
 A pose T = (R, p) of the platform puts the pivots of its rods at t = p + R a. With unit vectors e
 along the rods, from the base to the platform, the wrench of a motor that pushes its rod with unit

@@ -5,7 +5,7 @@ r"""Poses in Study's coordinates, in which a rod of given length is a quadric.
 
 A pose (R, p) is the pair of quaternions (x, y), or any multiple of it, with R the rotation of x and
 y = p x, so that p = y x* / |x|^2 and x . y = 0. Quaternions have their real part first here, and
-pure ones stand for vectors. For a rod from c to p + R a
+pure ones represent vectors. For a rod from c to p + R a
 
     |x|^2 (t - c) = (y + x a - c x) x*      |y + x a - c x|^2 - rho^2 |x|^2 = 0
 

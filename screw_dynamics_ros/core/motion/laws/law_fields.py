@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.types import Array
 
-#: The size of what has an element for each velocity of the robot.
+#: The size of fields with an element for each velocity of the robot.
 JOINTS = 'joints'
 
 POSITIONS = 'positions'
@@ -199,7 +199,7 @@ class FieldLayout:
 
 
 def names_read(inputs: LawInputs) -> set[str]:
-    """Return what has been read."""
+    """Return the names of the inputs that were read."""
     read: set[str] = inputs.__dict__['_read']
     return read
 
@@ -211,7 +211,7 @@ def values_in(inputs: LawInputs) -> Mapping[str, Any]:
 
 
 def check_fields(names: Iterable[str], sizes: Iterable[int | str]) -> None:
-    """Raise `ArgumentError` for names that are no attributes, and sizes that are not known."""
+    """Raise `ArgumentError` for names that are not attributes, and unknown sizes."""
     for name in names:
         if name.startswith('_') or not name.replace('.', '').isidentifier():
             raise ArgumentError(f'{name!r} cannot be the name of a parameter or a memory')
@@ -223,7 +223,7 @@ def check_fields(names: Iterable[str], sizes: Iterable[int | str]) -> None:
 
 
 def check_names(what: str, given: Iterable[str], known: Collection[str]) -> None:
-    """Raise `UnknownNameError` for names that are not known."""
+    """Raise `UnknownNameError` for unknown names."""
     for name in given:
         if name not in known:
             listed = ', '.join(known) or 'nothing'

@@ -48,8 +48,8 @@ CARTESIAN = {
     'linear_damping': LINEAR_DAMPING,
 }
 
-#: What is added to the diagonal of J M^-1 J^T, relative to its trace: limits forces near singular
-#: configurations. Null-space projections are bounded by themselves and need less.
+#: Added to the diagonal of J M^-1 J^T, relative to its trace: limits forces near singular
+#: configurations. Null-space projections are bounded without it and need less.
 FORCE_REGULARIZATION = 1e-6
 PROJECTION_REGULARIZATION = 1e-10
 

@@ -31,7 +31,7 @@ from .law_fields import (
     check_names,
 )
 
-#: Groups of fields, and the inputs of a program of the robot that have them one after the other.
+#: Groups of fields, and the inputs of a program of the robot that concatenate them.
 PACKED: Mapping[str, str] = {
     'state': 'law_state',
     'reference': 'law_reference',

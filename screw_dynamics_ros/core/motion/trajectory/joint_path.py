@@ -37,7 +37,7 @@ class JointPath(Record):
     """Positions of some joints over time: linear, cubic or quintic between given points.
 
     Linear between positions alone, cubic with velocities, quintic with accelerations too. Before
-    its first point and after its last one the joints stand still.
+    its first point and after its last one the joints are at rest.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def completed_path(
 
     Missing velocities are those of the cubic spline through the positions that has the velocity at
     the start and ends at rest. Without accelerations the path is cubic between its points, as
-    joint_trajectory_controller moves; accelerations without velocities do not count there.
+    joint_trajectory_controller moves; accelerations without velocities are ignored there.
 
     Parameters
     ----------

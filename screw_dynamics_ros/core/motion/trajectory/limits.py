@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where a motion leaves the limits of the joints: which joint, when, and by how much."""
+"""Violations of joint limits by a motion: joint, time and amount."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class LimitExcess:
 
     @property
     def amount(self) -> float:
-        """By how much the limit is exceeded, positive."""
+        """Excess over the limit, positive."""
         return abs(self.value - self.limit)
 
     def __str__(self) -> str:

@@ -41,7 +41,7 @@ class PayloadCapacity:
     Attributes
     ----------
     feasible : bool
-        Whether any mass will do: if not, `joint` cannot bear the robot itself.
+        Whether any mass is possible: if not, `joint` cannot hold the robot without payload.
     mass : float
         The largest one [kg]: infinite where no effort limit is in the way, NaN if not feasible.
     least : float
@@ -68,7 +68,7 @@ def payload_capacity(
     v: ArrayLike | None = None,
     a: ArrayLike | None = None,
 ) -> PayloadCapacity:
-    """Return the largest point mass on a link that all joints can bear, at rest or moving.
+    """Return the largest point mass on a link that all joints can carry, at rest or moving.
 
     Torques are linear in the mass, so that |tau_i + m k_i| <= limit_i, with k_i the torque of one
     kilogram, is an interval of masses for every joint and sample; their intersection is exact.

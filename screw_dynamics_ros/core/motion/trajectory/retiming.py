@@ -11,15 +11,15 @@ each effort is (Bruyninckx 2010, 6.1.3, C-069, for a speed that changes)::
         = alpha u + beta x + delta sigma + gamma
 
 and x changes along the path by dx/ds = 2 u. With u constant between two samples, h apart, the
-limits |tau| <= L at both ends of each interval bound how much x may grow from sample to sample,
-and, run backward, how much it may fall. Two passes give the fastest motion::
+limits |tau| <= L at both ends of each interval bound the growth of x from sample to sample, and,
+run backward, its fall. Two passes give the fastest motion::
 
     backward: highest x from which the rest of the path can be run,
     forward:  as fast as efforts allow, below that.
 
 Between limits on u of two joints nothing may be left over: where it vanishes is the maximum
 velocity curve, found beforehand for all samples at once. All conditions are quadratic in sigma, and
-their roots are exact: nothing is searched for, and viscous friction counts as it is.
+their roots are exact, without a search, and viscous friction is included exactly.
 
 Source: Bobrow, Dubowsky and Gibson, Time-optimal control of robotic manipulators along specified
 paths (1985); Pham and Pham, A new approach to time-optimal path parameterization based on
@@ -43,7 +43,7 @@ from screw_dynamics_ros.core.types import Array
 
 from .motion import Motion
 from .required_efforts import required_efforts
-from .time_scaling import first_crossing, friction_coefficients
+from .time_scaling import first_crossing, friction_by_power
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.core.robot.robot import Robot
@@ -64,7 +64,7 @@ class Retiming:
         The new one; as given if there is none.
     speed : (N,) array
         Speed factor sigma at each sample: 1 where it runs as given. Less than 1 at the first sample
-        of a motion that starts while moving says that the velocity there cannot be kept.
+        of a motion that starts while moving: the velocity there cannot be kept.
     joint : str
         The joint nearest to its effort limit where the motion is slowest, or overloaded at rest; ''
         if nothing had to be slowed down.
@@ -108,8 +108,7 @@ def retimed(
     friction : bool
         Whether the friction of the drives counts; the dry one as in `largest_speed_factor`.
     most : float
-        No sample runs more than so many times as fast as given: 1 only slows down, infinity gives
-        the time-optimal motion.
+        Largest speed factor of a sample: 1 only slows down, infinity gives the time-optimal motion.
 
     Raises
     ------
@@ -231,8 +230,8 @@ def efforts_along(
     linear = np.zeros_like(static)
     alpha, beta = inertial - static, total - static
     if friction:
-        dry, viscous = friction_coefficients(robot)
-        static, linear = static + dry * np.sign(motion.v), viscous * motion.v
+        dry, linear, quadratic = friction_by_power(robot, motion.v)
+        static, beta = static + dry, beta + quadratic
     return PathBounds(alpha, beta, linear, static, limit)
 
 
@@ -309,8 +308,8 @@ def without_u(bounds: PathBounds, h: Array, top: Array) -> Array:
 def propagated(bounds: PathBounds, h: Array, top: Array) -> Array:
     """Return the highest x (N,) below `top` (N,) that bounds let grow from sample to sample.
 
-    Where x is at the top and may stay there, which is seen for all samples at once, it does; from
-    where it may not, it goes on step by step until it is there again.
+    Where x is at the top and may stay there, which is determined for all samples at once, it does;
+    elsewhere it is integrated step by step until it is there again.
     """
     intervals = growth(bounds, h)
     highest, last = top.tolist(), len(h)
@@ -398,7 +397,7 @@ def slowed(robot: Robot, motion: Motion, efforts: PathBounds, h: Array, x: Array
     )
     slowest = int(np.argmin(sigma))
     names = velocity_names(robot)
-    if not np.isfinite(elapsed[-1]):  # at rest at its limit, and no way to go on
+    if not np.isfinite(elapsed[-1]):  # at rest at its limit, and cannot continue
         with np.errstate(divide='ignore', invalid='ignore'):
             k = int(np.nanargmax(np.abs(efforts.gamma[slowest]) / efforts.limit))
         return Retiming(False, motion, np.ones(len(x)), names[k], float(motion.time[slowest]))

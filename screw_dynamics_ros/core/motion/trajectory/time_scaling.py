@@ -1,13 +1,15 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""How much faster a motion may run: uniform time scaling.
+r"""Largest speed of a motion within joint limits: uniform time scaling.
 
 Run s times as fast, the same path has the velocities s v and the accelerations s^2 a. The torques
 are then a polynomial of s at each sample (Bruyninckx 2010, 6.1.3, C-069)::
 
     tau(s) = tau_0 + s tau_1 + s^2 tau_2
     tau_0 = g(q) + Coulomb friction,   tau_1 = viscous friction,   tau_2 = M a + C v
+
+Terms of friction that grow with the speed squared are part of tau_2.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from screw_dynamics_ros.core.description.friction import BY_POWER
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.tree.joint_limits import of_velocities, velocity_names
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SpeedLimit:
-    """How much faster a motion may run.
+    """Speed limit of a motion by uniform time scaling.
 
     Attributes
     ----------
@@ -65,7 +68,7 @@ def largest_speed_factor(
     friction: bool = True,
     velocity_limits: bool = True,
 ) -> SpeedLimit:
-    """Return how many times as fast a motion may run within the effort and velocity limits.
+    """Return the factor by which a motion may run faster within effort and velocity limits.
 
     Exact for the samples: no search. `Motion.faster` gives the faster motion.
 
@@ -89,8 +92,8 @@ def largest_speed_factor(
         static = static + robot.payload_torques(q, rest, rest, payloads)
     dynamic, linear = total - static, np.zeros_like(v)
     if friction:
-        dry, viscous = friction_coefficients(robot)
-        static, linear = static + dry * np.sign(v), viscous * v
+        dry, linear, quadratic = friction_by_power(robot, v)
+        static, dynamic = static + dry, dynamic + quadratic
     names, limit = velocity_names(robot), of_velocities(robot, robot.limits.effort)
     overload = np.abs(static) - limit
     if (overload > 0.0).any():
@@ -114,24 +117,24 @@ def largest_speed_factor(
     return SpeedLimit(True, factor, names[k], quantity, float(motion.time[sample]))
 
 
-def friction_coefficients(robot: Robot) -> tuple[Array, Array]:
-    """Return dry friction [N m, N] and damping, (nv,) each, with what mimic joints add to them.
+def friction_by_power(robot: Robot, v: Array) -> Array:
+    """Return the friction (3, N, nv) at velocities (N, nv) that grows with s^0, s^1 and s^2.
 
-    Raises `ArgumentError` if friction depends on load.
+    Mimic joints add to their leaders. Raises `ArgumentError` if friction depends on load.
     """
     if robot.tree.has_load_friction:
         raise ArgumentError(
             'speeds of a motion by efforts are not implemented where friction depends on load; use '
             'friction=False with some reserve of efforts, or drives without load_friction'
         )
-    dry, viscous = np.zeros((2, robot.nv))
+    found = np.zeros((len(BY_POWER), *v.shape))
     masters = mimic_map(robot.description)
     for joint, drive in robot.drives.items():
         master, multiplier, _ = masters[joint]
-        v = robot.joint_coordinates(master)[1]
-        dry[v] += abs(multiplier) * drive.coulomb
-        viscous[v] += multiplier**2 * drive.damping
-    return dry, viscous
+        at = robot.joint_coordinates(master)[1]
+        for power, torque in enumerate(found):
+            torque[:, at] += multiplier * drive.growing(multiplier * v[:, at], power)
+    return found
 
 
 def first_crossing(a: Array, b: Array, c: Array) -> Array:

@@ -32,13 +32,9 @@ jacobian            jacobian_partials
 velocity            jacobian_partials v                      v: J
 ==================  =======================================  =====================================
 
-These derivatives by q are along velocities, D_v. Coordinates of joints are their integrals. A free
-body has the coordinates (r, p), p a quaternion (x, y, z, w) = (e, w) of any length, which the
-functions normalize, and the body-fixed velocity (omega, v) = B(q) dq/dt,
-
-    omega = 2 (w e' - w' e - e x e') / |p|^2,    v = R^T r',
-
-which makes D_v B the derivative by the coordinates: exact, and zero along p.
+These derivatives by q are along velocities, D_v. With the velocity B(q) dq/dt at which coordinates
+change (`lie.joint_groups`), D_v B is the derivative by the coordinates. The functions normalize
+quaternions: it is exact, and zero along a quaternion.
 
 A program computes a product of all partial derivatives of a function with given vectors at once:
 the tangent, sum_x D_x x', or the cotangents D_x^T y. The matrices themselves are never stored.
@@ -67,8 +63,9 @@ import numpy as np
 from screw_dynamics_ros.core.compile.kernels import Kernel, compiled_call, make_kernel
 from screw_dynamics_ros.core.dynamics.drive_forces import without_springs
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.lie import quaternions, se3
-from screw_dynamics_ros.core.linear import cross, zeros
+from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.lie.joint_groups import BODY_GROUPS
+from screw_dynamics_ros.core.linear import zeros
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
@@ -76,8 +73,8 @@ from ..functions import Output, input_size
 from ..fused_kernel import Formula, fused_specification, substituted
 from ..robot import Robot
 
-#: Where coordinates and velocities stand: (q, v) of each joint, and of each free body their starts.
-Layout = tuple[int, int, tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]
+#: nq, nv, and where coordinates and velocities stand: (start in q, start in v, nv) of each joint.
+Layout = tuple[int, int, tuple[tuple[int, int, int], ...]]
 
 Source = Output | Formula
 
@@ -142,9 +139,8 @@ def cotangents(
 
 def layout(tree: Tree) -> Layout:
     """Return where coordinates and velocities stand."""
-    joints = {(body.q.start, body.v.start): None for body in tree.bodies if body.dof == 1}
-    free = tuple((body.q.start, body.v.start) for body in tree.bodies if body.dof == 6)
-    return tree.nq, tree.nv, tuple(joints), free
+    joints = {(body.q.start, body.v.start, body.dof): None for body in tree.bodies}
+    return tree.nq, tree.nv, tuple(joints)
 
 
 def velocities(q: Array, rates: Array, places: Layout) -> Array:
@@ -153,32 +149,26 @@ def velocities(q: Array, rates: Array, places: Layout) -> Array:
     A body turned by a quarter about z, moved along y of the root, which is its own x:
 
     >>> quarter = np.array([0, 0, 0, 0, 0, np.sin(np.pi / 4), np.cos(np.pi / 4)])
-    >>> velocities(quarter, np.array([0, 1.0, 0, 0, 0, 0, 0]), (7, 6, (), ((0, 0),))).round(3) + 0.0
+    >>> velocities(quarter, np.array([0, 1.0, 0, 0, 0, 0, 0]), (7, 6, ((0, 0, 6),))).round(3) + 0.0
     array([0., 0., 0., 1., 0., 0.])
     """
-    _, nv, joints, free = places
+    _, nv, joints = places
     result = zeros(nv, q, rates)
-    for i, k in joints:
-        result[k] = rates[i]
-    for i, k in free:
-        p, dp = q[i + 3 : i + 7], rates[i + 3 : i + 7]
-        turn = p[3] * dp[:3] - dp[3] * p[:3] - cross(p[:3], dp[:3])
-        result[k : k + 3] = 2.0 * turn / (p @ p)
-        result[k + 3 : k + 6] = quaternions.to_matrix(p).T @ rates[i : i + 3]
+    for i, k, size in joints:
+        group = BODY_GROUPS[size]
+        own = slice(i, i + group.nq)
+        result[k : k + size] = group.velocity(q[own], rates[own])
     return result
 
 
 def coordinate_cotangent(q: Array, y: Array, places: Layout) -> Array:
     """Return B(q)^T y, (nq,), the transpose of `velocities`."""
-    nq, _, joints, free = places
+    nq, _, joints = places
     result = zeros(nq, q, y)
-    for i, k in joints:
-        result[i] = y[k]
-    for i, k in free:
-        p, turn = q[i + 3 : i + 7], y[k : k + 3]
-        result[i : i + 3] = quaternions.to_matrix(p) @ y[k + 3 : k + 6]
-        result[i + 3 : i + 6] = 2.0 * (p[3] * turn - cross(turn, p[:3])) / (p @ p)
-        result[i + 6] = -2.0 * (turn @ p[:3]) / (p @ p)
+    for i, k, size in joints:
+        group = BODY_GROUPS[size]
+        own = slice(i, i + group.nq)
+        result[own] = group.cotangent(q[own], y[k : k + size])
     return result
 
 

@@ -110,8 +110,7 @@ def coriolis_matrix(
     skew : bool
         Use the form of B with which dM/dt - 2 C is skew-symmetric (D-37): then C is also the same
         in all representations. The published forms have this property in the spatial one only,
-        E-36. The C of Christoffel symbols (`inverse_dynamics.coriolis_matrix`) differs and also
-        has it.
+        E-36. The C of Christoffel symbols (`coriolis.coriolis_matrix`) differs and also has it.
     """
     system = system_matrices(tree, q, v, representation, skew=skew)
     return system.J.T @ (system.M @ system.dJ + system.B @ system.J)

@@ -39,6 +39,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.kinematics.configurations import neutral
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation, jacobian
 from screw_dynamics_ros.core.kinematics.poe import body_poses
 from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
@@ -108,7 +109,7 @@ def factors(
     C = body_poses(tree, q)
     n = len(C)
     if screws == 'reference':
-        C_0 = body_poses(tree, zero_configuration(tree))
+        C_0 = body_poses(tree, neutral(tree))
         S = [Ad(C_i @ inverse(C_i0)) for C_i, C_i0 in zip(C, C_0)]
         S_inv = [Ad(C_i0 @ inverse(C_i)) for C_i, C_i0 in zip(C, C_0)]
         from_body = [Ad(C_i0) for C_i0 in C_0]
@@ -171,15 +172,6 @@ def stacked_jacobian(
     if not links:
         raise ArgumentError('stacked_jacobian: no links given; name at least one')
     return np.concatenate([jacobian(tree, q, link, representation) for link in links])
-
-
-def zero_configuration(tree: Tree) -> Array:
-    """Return q = 0, (nq,), with the identity quaternion for a free body."""
-    q = np.zeros(tree.nq)
-    for body in tree.bodies:
-        if body.dof == 6:
-            q[body.q.stop - 1] = 1.0
-    return q
 
 
 def block(i: int) -> slice:

@@ -82,7 +82,7 @@ def least_torque(
     --------
     Two motors move one slider; the axis with the larger inertia moves less.
 
-    >>> from screw_dynamics_ros.core.arms.inverse.velocity import inverse_acceleration
+    >>> from screw_dynamics_ros.core.arms.inverse.acceleration import inverse_acceleration
     >>> options = least_torque(np.diag([1.0, 2.0]), np.zeros(2))
     >>> inverse_acceleration([[1.0, 1.0]], [0.0], [5.0], **options).a.round(12)
     array([4., 1.])

@@ -84,7 +84,7 @@ class ConstraintWrenches:
     ) -> None:
         self._blocked = list(constraints)
         self._faults = faults
-        # Constraints that hold planar and floating joints, which joint states cannot contain.
+        # Constraints that hold planar, ball and floating joints, which joint states cannot contain.
         held = [
             fixed_frame(joint.child, other=joint.parent)
             for joint in robot.description.joints
@@ -228,4 +228,4 @@ class ConstraintWrenches:
                 error = np.abs(motion.forces.error[those][missed]).max()
                 parts.append(f'{blocked.link}: {" ".join(words)} by {error:.3g} rad/s^2, m/s^2')
             first = those.stop
-        return shorten(parts) or 'planar and floating joints, which are held'
+        return shorten(parts) or 'planar, ball and floating joints, which are held'

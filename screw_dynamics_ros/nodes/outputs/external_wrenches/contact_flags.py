@@ -167,6 +167,16 @@ def thresholds(level: str, values: Mapping[str, Any], robot: Robot) -> Array:
     return found
 
 
+def configure_flag(
+    flag: MonitoredFlag, level: str, values: Mapping[str, Any], robot: Robot
+) -> None:
+    """Apply the parameters of one of `LEVELS` to a flag."""
+    upper = thresholds(level, values, robot)
+    flag.set_thresholds(upper, values['release_ratio'] * upper)
+    flag.is_monitored = bool(np.isfinite(upper).any())
+    flag.rise, flag.fall = values[f'{level}_duration'], values['release_duration']
+
+
 class FlagTopic:
     """The topic of one flag, std_msgs/Bool, latched for later subscribers.
 
@@ -194,7 +204,7 @@ class FlagTopic:
         settled: NDArray[np.int64],
     ) -> None:
         template = Template.constant(encoded(False))
-        flag.torques, flag.number = torques, np.zeros(1)
+        flag.torques = torques
         flag.value = template.bytes_at(BOOL_OFFSET, 1)
         self.channel = Channel(
             publisher,
@@ -243,8 +253,7 @@ class ContactFlags:
         is_new = mapper is not self._mapper
         self._model, self._mapper, self._torques = model, mapper, torques
         if is_new:
-            never = np.full(len(model.joints), math.inf)
-            self._flags = {level: MonitoredFlag(never, never, 0.0, 0.0) for level in LEVELS}
+            self._flags = {level: MonitoredFlag(len(model.joints)) for level in LEVELS}
         self.update_parameters()
         self._channels = {
             level: FlagTopic(
@@ -260,12 +269,8 @@ class ContactFlags:
 
     def update_parameters(self) -> None:
         """Apply the current values of the parameters."""
-        value = self._parameters.values
         for level, flag in self._flags.items():
-            upper = thresholds(level, value, self._model.robot)
-            flag.set_thresholds(upper, value['release_ratio'] * upper)
-            flag.is_monitored = bool(np.isfinite(upper).any())
-            flag.rise, flag.fall = value[f'{level}_duration'], value['release_duration']
+            configure_flag(flag, level, self._parameters.values, self._model.robot)
 
     def reset(self) -> None:
         """Lower all flags."""

@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from screw_dynamics_ros.core.compile.typed.functions import Bytes, Floats
 from screw_dynamics_ros.core.measurement.estimation.threshold_flag import (
     ThresholdFlag,
     advance_flag,
 )
-from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID
@@ -18,6 +21,11 @@ from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID
 
 class MonitoredFlag(ThresholdFlag):
     """A flag of the external torques of joint states.
+
+    Parameters
+    ----------
+    joints : int
+        n; none has a threshold at first.
 
     Attributes
     ----------
@@ -37,9 +45,10 @@ class MonitoredFlag(ThresholdFlag):
     number: Floats
     value: Bytes
 
-    def __init__(self, upper: Array, lower: Array, rise: float, fall: float) -> None:
-        super().__init__(upper, lower, rise, fall)
-        self.seen = -1
+    def __init__(self, joints: int) -> None:
+        never = np.full(joints, math.inf)
+        super().__init__(never, never, 0.0, 0.0)
+        self.seen, self.number, self.value = -1, np.zeros(1), np.zeros(1, dtype=np.uint8)
 
 
 @compiled_step

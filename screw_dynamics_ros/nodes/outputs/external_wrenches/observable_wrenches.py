@@ -12,7 +12,6 @@ from screw_dynamics_ros.core.measurement.estimation.wrench_observability import 
     WrenchObservability,
 )
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
-from screw_dynamics_ros.core.state_clock import StateClock
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
@@ -46,7 +45,6 @@ class ObservableWrench(o.ObservableState):
         Dead bands, see `OutputFilters`.
     freedoms : int
         The largest rank of the Jacobian.
-    clock : StateClock
     """
 
     def __init__(
@@ -59,7 +57,6 @@ class ObservableWrench(o.ObservableState):
         parameters: Parameters,
         bands: Array,
         freedoms: int,
-        clock: StateClock,
     ) -> None:
         self._mapper = mapper
         self.jacobian, self.torques = model.results[contact.jacobian], model.results[torques]

@@ -15,7 +15,7 @@ import yaml
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.data_folder import DataFolder
-from screw_dynamics_ros.ros.yaml_text import read_yaml
+from screw_dynamics_ros.ros.text_files import read_yaml
 
 DUMPER: Any = getattr(yaml, 'CSafeDumper', yaml.SafeDumper)
 MAX_POSES = 300  # per file

@@ -184,24 +184,9 @@ class SupportContacts:
 
         `torque` are the external torques (n,) by `observer`, `covariance` is theirs.
         """
-        self._plan, results = plan, model.results
-        state = self._state = step.SupportState()
-        state.flags = ()
+        state = self.start(model, plan, torque, covariance)
         if plan.base is None:
             return []
-        m = len(plan.tokens)
-        self._weight = model.robot.total_mass * float(np.linalg.norm(model.robot.gravity))
-        jacobians = [results[each] for each in plan.jacobians]
-        state.found = SupportWrenches(jacobians, 6 + len(model.joints))
-        state.base, state.torques = results[plan.base], results[torque]
-        state.covariance = covariance
-        state.sizes, state.base_deviations = np.zeros(m), np.zeros(6)
-        state.flags = tuple(ThresholdFlag(np.ones(1), np.zeros(1), 0.0, 0.0) for _ in range(m))
-        if plan.state is not None:
-            state.observer = base = self._observer
-            base.steps, base.state, base.result = plan.steps, plan.memory, results[plan.state]
-            base.line, base.is_pending = DelayLine(0), False
-        self.update_parameters()
 
         def channel(kind: type, name: str, template: Template) -> Channel:
             gates = Gate(TRUE, observer.settled), Gate(CALL, state, step.fill_support)
@@ -219,6 +204,30 @@ class SupportContacts:
             name = f'contact_wrench_covariance/{token}'
             channels.append(channel(Float64MultiArray, name, square))
         return channels
+
+    def start(
+        self, model: RunningModel, plan: SupportPlan, torque: Formula, covariance: TorqueCovariance
+    ) -> step.SupportState:
+        """Return the record of a new model; arguments as for `bind`."""
+        self._plan, results = plan, model.results
+        state = self._state = step.SupportState()
+        state.flags = ()
+        if plan.base is None:
+            return state
+        m = len(plan.tokens)
+        self._weight = model.robot.total_mass * float(np.linalg.norm(model.robot.gravity))
+        jacobians = [results[each] for each in plan.jacobians]
+        state.found = SupportWrenches(jacobians, 6 + len(model.joints))
+        state.base, state.torques = results[plan.base], results[torque]
+        state.covariance = covariance
+        state.sizes, state.numbers, state.base_deviations = *np.zeros((2, m)), np.zeros(6)
+        state.flags = tuple(ThresholdFlag(np.ones(1), np.zeros(1), 0.0, 0.0) for _ in range(m))
+        if plan.state is not None:
+            state.observer = base = self._observer
+            base.steps, base.state, base.result = plan.steps, plan.memory, results[plan.state]
+            base.line, base.is_pending = DelayLine(0), False
+        self.update_parameters()
+        return state
 
     def update_parameters(self) -> None:
         """Apply the current values of the parameters."""

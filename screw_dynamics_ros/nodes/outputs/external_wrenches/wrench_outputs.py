@@ -165,7 +165,6 @@ class WrenchEstimator:
                 self._parameters,
                 self._observer,
                 self._tare,
-                self._host.states.clock,
                 self._host.parameters['frame_prefix'],
             )
             flags = self._flags.bind(

@@ -12,7 +12,6 @@ import numpy as np
 
 from screw_dynamics_ros.core.arms.inverse.manipulability import freedoms
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
-from screw_dynamics_ros.core.state_clock import StateClock
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.diagnostics import Status
@@ -55,7 +54,6 @@ class WrenchTopics:
     parameters : Parameters
     observer : TorqueObserver
     tare : Tare
-    clock : StateClock
     prefix : str
         Prefix of frames in messages.
 
@@ -75,12 +73,10 @@ class WrenchTopics:
         parameters: Parameters,
         observer: TorqueObserver,
         tare: Tare,
-        clock: StateClock,
         prefix: str,
     ) -> None:
         self._model, self._mapper, self._publishers = model, mapper, publishers
         self._parameters, self._observer, self._prefix = parameters, observer, prefix
-        self._clock = clock
         self._tare, self._settled = tare, (Gate(TRUE, observer.settled),)
         self.channels: list[Channel] = []
         self._checks: list[FiniteCheck] = []
@@ -149,7 +145,6 @@ class WrenchTopics:
             parameters,
             plan.filters.parameters[BANDS],
             freedoms(np.array([sample[contact.jacobian] for sample in samples])),
-            self._clock,
         )
         self._wrenches[link] = reduced
         frame, token = self._prefix + link, plan.frames.tokens[link]

@@ -16,7 +16,7 @@ import pytest
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.arms.families.chain_solutions import distances
 from screw_dynamics_ros.core.arms.families.classifier import classify
-from screw_dynamics_ros.core.arms.families.closed_form import nearest_arm
+from screw_dynamics_ros.core.arms.families.nearest_arm import nearest_arm
 from screw_dynamics_ros.core.arms.families.serial_solver import (
     NEARBY_GEOMETRY_TOLERANCE,
     SerialSolver,

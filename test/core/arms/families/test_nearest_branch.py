@@ -187,9 +187,7 @@ def test_other_joints_stay_within_their_limits():
     description = arm_321.description()
     finger = Joint('finger', 'prismatic', 'tool', 'jaw', np.eye(4), np.eye(3)[0], Limits(0.0, 0.04))
     whole = replace(
-        description,
-        links=(*description.links, Link('jaw')),
-        joints=(*description.joints, finger),
+        description, links=(*description.links, Link('jaw')), joints=(*description.joints, finger)
     )
     robot = Robot(whole, backend='python')
     start = np.append(arm_321.Q + 0.1, 0.5)

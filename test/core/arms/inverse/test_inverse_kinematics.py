@@ -76,6 +76,7 @@ def test_backends_take_the_same_steps(backend):
         ('revolute', 'prismatic'),
         ('revolute', 'continuous', 'prismatic', 'planar'),
         ('revolute', 'floating'),
+        ('revolute', 'ball'),
     ],
 )
 @pytest.mark.parametrize('floating_base', [False, True])

@@ -19,6 +19,7 @@ from screw_dynamics_ros.core.arms.inverse.velocity_bounds import (
 )
 from screw_dynamics_ros.core.arms.inverse.weighted_inverse import AdaptiveDamping
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits
+from support.models import random_description
 from support.robots import urdf_path
 
 TOOL, DT = 'panda_hand_tcp', 0.01
@@ -251,13 +252,19 @@ def test_a_joint_returns_no_faster_than_it_can_stop(side):
     assert abs(q[0]) <= 0.01 + 1e-12
 
 
-def test_free_bodies_and_continuous_joints_have_no_bounds():
+def test_free_bodies_balls_and_continuous_joints_have_no_bounds():
     robot = Robot.from_urdf(urdf_path('planar_2r'), floating_base=True, backend='reference')
     q = np.zeros(robot.nq)
     q[6] = 1.0
     bounds = JointBounds(robot.tree, DT).at(q)
     assert np.isinf(bounds.lower[:6]).all()
     assert bounds.names == ('base',) * 6 + robot.joint_names
+    robot = Robot(random_description(4, 4, ('ball', 'revolute')), backend='reference')
+    bounds = JointBounds(robot.tree, DT).at(robot.neutral())
+    kinds = {joint.name: joint.kind for joint in robot.description.joints}
+    is_ball = [kinds[name].has_quaternion for name in bounds.names]
+    assert sorted(is_ball) == 2 * [False] + 6 * [True]
+    np.testing.assert_array_equal(np.isinf(bounds.lower), is_ball)
 
 
 # --- accelerations --------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ def test_a_millionth_of_torques_may_be_left(missed, is_balanced):
 def test_forces_that_no_joint_carries():
     J = np.diag([1.0, 1, 1, 1, 1, 1e-12])
     found = forward_force(J, np.zeros(6))
-    assert found.message.startswith('no joint feels 1 of the 6 directions: the smallest wrench')
+    assert found.message.startswith('no joint supports 1 of 6 directions: the smallest wrench')
     assert forward_force(J, np.zeros(6), cutoff=1e-13).success
     rng = np.random.default_rng(0)
     J, tau = rng.normal(size=(6, 8)), rng.normal(size=8)

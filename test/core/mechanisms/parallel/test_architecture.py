@@ -9,10 +9,8 @@ import pytest
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.lie import so3
 from screw_dynamics_ros.core.mechanisms.parallel import Mechanism, example_mechanisms
-from screw_dynamics_ros.core.mechanisms.parallel.mechanism_description import (
-    architecture,
-    check_home,
-)
+from screw_dynamics_ros.core.mechanisms.parallel.architecture import architecture
+from screw_dynamics_ros.core.mechanisms.parallel.mechanism_description import check_home
 from screw_dynamics_ros.core.mechanisms.parallel.platform_singularities import (
     is_architecturally_singular,
 )

@@ -27,7 +27,7 @@ from screw_dynamics_ros.core.mechanisms.parallel.assembly_modes import (
     sort_ends,
     widest_gap,
 )
-from screw_dynamics_ros.core.mechanisms.parallel.platform_singularities import poses_of_321
+from screw_dynamics_ros.core.mechanisms.parallel.tetrahedra import poses_of_321
 from support.parallel_robots import GOLDEN, GOLDEN_LEGS, moved, random_pose, with_seventh_leg
 
 EVERYWHERE = {'turn': 2.0, 'shift': 0.3}
@@ -260,7 +260,7 @@ def test_singular_poses_are_told():
     modes = robot.all_forward_positions(robot.inverse_position(T), T)
     assert modes.singular >= 2
     assert not modes.complete
-    assert 'singular poses, which are left out' in modes.message
+    assert 'singular poses, which are excluded' in modes.message
 
 
 def test_a_path_that_arrives_at_a_singular_pose_is_not_regular():

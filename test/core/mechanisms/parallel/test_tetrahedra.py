@@ -9,7 +9,7 @@ import pytest
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import se3, so3
 from screw_dynamics_ros.core.mechanisms.parallel import ParallelRobot, example_mechanisms
-from screw_dynamics_ros.core.mechanisms.parallel.platform_singularities import (
+from screw_dynamics_ros.core.mechanisms.parallel.tetrahedra import (
     apex,
     apex_velocity,
     pose_from_points,

@@ -58,9 +58,8 @@ def state(
     rng = np.random.default_rng(5)
     vectors = rng.uniform(-1.0, 1.0, (len(function.arguments) - 1, *stack, robot.nv))
     q = random_configuration(robot, rng, stack)
-    for body in robot.tree.bodies:
-        if body.dof == 6:
-            q[..., body.q.start + 3 : body.q.stop] *= length
+    for body in robot.tree.free_bodies:
+        q[..., body.q.stop - 4 : body.q.stop] *= length
     rates = [rng.normal(size=(*stack, size)) / np.sqrt(size) for size in function.sizes]
     return [[q, *vectors], rates]
 

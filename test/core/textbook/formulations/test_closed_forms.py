@@ -13,13 +13,9 @@ import pytest
 
 from oracles.lagrange import CENTRAL, Lagrange, gradient
 from screw_dynamics_ros.core import ArgumentError, Drive, InertiaError, Robot
-from screw_dynamics_ros.core.dynamics import energy_and_momentum, mass_matrix
+from screw_dynamics_ros.core.dynamics import coriolis, energy_and_momentum, mass_matrix
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import (
-    coriolis_matrix,
-    coriolis_torques,
-    inverse_dynamics,
-)
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import coriolis_torques, inverse_dynamics
 from screw_dynamics_ros.core.dynamics.massless_joints import regrouped
 from screw_dynamics_ros.core.dynamics.momentum_dynamics import momentum_dynamics
 from screw_dynamics_ros.core.kinematics.robot_geometry import tree_of
@@ -252,7 +248,7 @@ def test_christoffel_symbols(seed):
         close(Gamma, expected, 1e-10)
         close(Gamma, Gamma.swapaxes(1, 2), 1e-13)
         close(Gamma @ v @ v, coriolis_torques(tree, q, v), 1e-12)
-        close(Gamma @ v, coriolis_matrix(tree, q, v), 1e-12)
+        close(Gamma @ v, coriolis.coriolis_matrix(tree, q, v), 1e-12)
 
 
 def test_christoffel_symbols_of_joints_on_different_branches_vanish():
@@ -298,7 +294,7 @@ def test_rates_of_the_first_order_forms(floating):
     close(rates, v, 1e-11)
     for mine, recursive in zip((rates, dp), momentum_dynamics(tree, q, p, tau, GRAVITY, W)):
         close(mine, recursive, 1e-10)
-    C = coriolis_matrix(tree, q, v)
+    C = coriolis.coriolis_matrix(tree, q, v)
     M, bias = mass_matrix.mass_matrix(tree, q), coriolis_torques(tree, q, v)
     if not floating:
         dM = difference(lambda q: mass_matrix.mass_matrix(tree, q), q, v)

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from screw_dynamics_ros.core.dynamics.coriolis import coriolis_matrix
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import coriolis_matrix, inverse_dynamics
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
 from screw_dynamics_ros.core.kinematics.jacobians import jacobian
 from screw_dynamics_ros.core.textbook import formulations
@@ -56,7 +57,7 @@ OTHER_FUNCTIONS: list[Row] = [
     ('`formulations.mass_matrix`, body', formulations.mass_matrix, ('q',)),
     ('`mass_matrix.mass_matrix`', mass_matrix, ('q',)),
     ('`formulations.coriolis_matrix`, body', formulations.coriolis_matrix, ('q', 'v')),
-    ('`inverse_dynamics.coriolis_matrix`', coriolis_matrix, ('q', 'v')),
+    ('`coriolis.coriolis_matrix`', coriolis_matrix, ('q', 'v')),
     ('`momentum_form`', formulations.momentum_form, FORCES),
     ('`forward_dynamics.forward_dynamics`', forward_dynamics, FORCES),
     ('`factors`, hybrid: all $J$', lambda t, q: formulations.factors(t, q, 'hybrid').jacobian, 'q'),

@@ -206,7 +206,7 @@ def test_masses_are_not_negative(make, message):
 def test_refusals():
     robot = ParallelRobot(example_mechanisms.stewart_gough(), 'reference')
     q, zero = robot.inverse_position(robot.home), np.zeros(6)
-    with pytest.raises(ArgumentError, match='do not belong together'):
+    with pytest.raises(ArgumentError, match='are inconsistent'):
         inverse_dynamics(robot, q + 0.1, robot.home, zero, zero)
     with pytest.raises(ArgumentError, match='2 leg_inertias for 6 legs'):
         inverse_dynamics(robot, q, robot.home, zero, zero, leg_inertias=[LEG] * 2)

@@ -9,8 +9,8 @@ import pytest
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import so3
 from screw_dynamics_ros.core.mechanisms.parallel import ParallelRobot, example_mechanisms
-from screw_dynamics_ros.core.mechanisms.parallel.platform_singularities import pose_of_pairs
 from screw_dynamics_ros.core.mechanisms.parallel.recursions import length_errors, rod_vectors
+from screw_dynamics_ros.core.mechanisms.parallel.tetrahedra import pose_of_pairs
 from screw_dynamics_ros.core.textbook.parallel.passive_sensors import (
     PassiveMeasurements,
     UniversalSensor,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.arms.inverse.velocity import inverse_acceleration
+from screw_dynamics_ros.core.arms.inverse.acceleration import inverse_acceleration
 from screw_dynamics_ros.core.description import Joint, Limits, Link, RobotDescription
 from screw_dynamics_ros.core.textbook.redundancy.cyclicity import extended_inverse
 from screw_dynamics_ros.core.textbook.redundancy.dexterity import (

@@ -14,11 +14,13 @@ Garrec 2010 for friction by load.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from screw_dynamics_ros.core.description.drives import Drive
+from screw_dynamics_ros.core.description.friction import FRICTION, Friction, FrictionTerm
 from screw_dynamics_ros.core.description.motor_coupling import motor_coupling
 from screw_dynamics_ros.core.dynamics.drive_forces import lever
 from screw_dynamics_ros.core.errors import ArgumentError
@@ -57,6 +59,8 @@ class Kind:
         Whether it is on the motor side.
     exists : callable
         Whether a drive has this unknown.
+    term : FrictionTerm, optional
+        Its term of friction.
     """
 
     group: str
@@ -64,6 +68,7 @@ class Kind:
     nominal: Callable[[Drive], float]
     of_motor: bool = False
     exists: Callable[[Drive], bool] = lambda drive: True
+    term: FrictionTerm | None = None
 
 
 def is_coupled(drive: Drive) -> bool:
@@ -76,19 +81,27 @@ def has_counterbalance(drive: Drive) -> bool:
     return drive.counterbalance_on_parent is not None
 
 
+def of_friction(row: FrictionTerm, field: str, *, of_motor: bool = False) -> Kind:
+    """Return the kind of the coefficient of a term of friction, which is a field of drives."""
+
+    def nominal(drive: Drive) -> float:
+        return float(getattr(drive, field))
+
+    def exists(drive: Drive) -> bool:
+        return is_coupled(drive) if of_motor else row.is_common or nominal(drive) != 0.0
+
+    return Kind('friction', row.units, nominal, of_motor, exists, row)
+
+
 KINDS = {
     'armature': Kind('armature', ('kg m^2', 'kg'), lambda d: d.reflected_inertia),
-    'damping': Kind('friction', ('N m s/rad', 'N s/m'), lambda d: d.damping),
-    'coulomb': Kind('friction', ('N m', 'N'), lambda d: d.coulomb),
-    'stribeck': Kind('friction', ('N m', 'N'), lambda d: 0.0),
-    'load_friction': Kind(
-        'friction', ('1', '1'), lambda d: d.load_friction, exists=lambda d: d.load_friction > 0.0
-    ),
+    **{name: of_friction(row, name) for name, row in FRICTION.items()},
     'rotor': Kind('armature', ('kg m^2', 'kg'), lambda d: d.motor_inertia, True, is_coupled),
-    'motor_damping': Kind(
-        'friction', ('N m s/rad', 'N s/m'), lambda d: d.motor_damping, True, is_coupled
-    ),
-    'motor_coulomb': Kind('friction', ('N m', 'N'), lambda d: d.motor_coulomb, True, is_coupled),
+    **{
+        row.motor: of_friction(row, row.motor, of_motor=True)
+        for row in FRICTION.values()
+        if row.motor
+    },
     'spring_stiffness': Kind(
         'spring',
         ('N m/rad', 'N/m'),
@@ -105,7 +118,11 @@ KINDS = {
 }
 
 #: Kinds that may be negative.
-SIGNED = ('offset', 'counterbalance_preload')
+SIGNED = (
+    'offset',
+    'counterbalance_preload',
+    *(name for name, row in FRICTION.items() if row.is_signed),
+)
 
 
 class DriveUnknowns:
@@ -117,6 +134,8 @@ class DriveUnknowns:
     drives : list of n Drive
     unknowns : list of (str, int)
         Kind, and index of the joint.
+    direction : callable
+        Returns the smooth signs of velocities.
     """
 
     def __init__(
@@ -129,7 +148,11 @@ class DriveUnknowns:
         self.joints, self._tree = robot.joint_names, robot.tree
         drives = robot.drives  # each access computes them
         self.drives = [drives[joint] for joint in self.joints]
-        self._estimate, self._speed, self._smoothing = estimate, stribeck_speed, smoothing
+        self._estimate, self.direction = estimate, Friction(smoothing=smoothing).sign
+        form: dict[str, Any] = {'smoothing': smoothing} | (
+            {'stribeck_speed': stribeck_speed} if stribeck_speed else {}
+        )
+        self._forms = [replace(drive, **form) for drive in self.drives]
         self.unknowns = [
             (name, k)
             for name, kind in KINDS.items()
@@ -151,7 +174,7 @@ class DriveUnknowns:
     @property
     def depend_on_load(self) -> bool:
         """Whether the friction of a drive depends on its load."""
-        return any(drive.load_friction for drive in self.drives)
+        return any(drive.depends_on_load for drive in self.drives)
 
     @property
     def nominal(self) -> Array:
@@ -177,21 +200,10 @@ class DriveUnknowns:
         """Return the factor (N,) of the unknown of a kind at joint k."""
         if kind == 'armature':
             return motion.a[:, k]
-        if kind == 'damping':
-            return motion.v[:, k]
-        if kind == 'coulomb':
-            return self.direction(motion.v[:, k])
-        if kind == 'stribeck':
-            v = motion.v[:, k]
-            return np.asarray(self.direction(v) / (1.0 + (v / (self._speed or 1.0)) ** 2))
-        if kind == 'load_friction':
-            return np.asarray(self.direction(motion.v[:, k]) * np.abs(motion.L[:, k]))
+        if term := KINDS[kind].term:
+            return self._of_term(term, self._forms[k], kind, k, motion)
         if kind == 'rotor':
             return self._of_motor(motion.a, k)
-        if kind == 'motor_damping':
-            return self._of_motor(motion.v, k)
-        if kind == 'motor_coulomb':
-            return self.direction(self._of_motor(motion.v, k))
         if kind == 'spring_stiffness':
             return motion.q[:, k] - self.drives[k].spring_position
         if kind == 'offset':
@@ -199,9 +211,13 @@ class DriveUnknowns:
         length, first = self._lever(motion.q, k)
         return first / length if kind == 'counterbalance_preload' else first
 
-    def direction(self, v: Array) -> Array:
-        """Return the smooth sign of velocities, as of `Drive.friction`."""
-        return np.asarray(v / np.sqrt(v**2 + self._smoothing**2))
+    def _of_term(
+        self, term: FrictionTerm, drive: Drive, kind: str, k: int, motion: MotionSamples
+    ) -> Array:
+        """Return the torques (N,) of a term of friction with the coefficient 1."""
+        v = self._of_motor(motion.v, k) if KINDS[kind].of_motor else motion.v[:, k]
+        load = np.abs(motion.L[:, k]) if term.by_load else 1.0
+        return np.asarray(term.shape(v, drive.sign(v), drive) * load)
 
     def held_torques(self, motion: MotionSamples) -> tuple[Array, Array]:
         """Return the torques (N, n) of terms that are not estimated, of joints and of motors."""
@@ -232,19 +248,17 @@ class DriveUnknowns:
         """Return the torques of some kinds, nominal unless found, of joints and of motors."""
         joints, motors = np.zeros((2, *motion.v.shape))
         for name, kind in KINDS.items():
-            if not chosen(name) or name == 'stribeck':
+            if not chosen(name):
                 continue
             for k, drive in enumerate(self.drives):
-                if not kind.exists(drive):
+                value = (found or {}).get((name, k), kind.nominal(drive))
+                if not (kind.exists(drive) and value):
                     continue
-                if name == 'coulomb':  # the nominal law also has a breakaway torque
-                    v = motion.v[:, k]
-                    torque = drive.friction(v) - drive.damping * v
-                else:
-                    value = (found or {}).get((name, k), kind.nominal(drive))
-                    if not value:
-                        continue
-                    torque = value * self.factors(name, k, motion)
+                torque = value * (
+                    self._of_term(kind.term, drive, name, k, motion)
+                    if kind.term
+                    else self.factors(name, k, motion)
+                )
                 (motors if kind.of_motor else joints)[:, k] += torque
         return joints, motors
 
@@ -258,10 +272,8 @@ class DriveUnknowns:
     def _size(self, kind: str, k: int, torque: Array, v: Array, a: Array) -> float:
         if kind in ('armature', 'rotor'):
             return float(torque[k] / max(a[k], 1e-3))
-        if kind in ('damping', 'motor_damping'):
-            return float(torque[k] / max(v[k], 1e-3))
-        if kind == 'load_friction':
-            return 1.0
+        if term := KINDS[kind].term:
+            return 1.0 if term.by_load else float(torque[k] / max(v[k], 1e-3) ** term.power)
         if kind.startswith('counterbalance'):
             a_, b = (
                 np.linalg.norm(pivot or (0.0,))

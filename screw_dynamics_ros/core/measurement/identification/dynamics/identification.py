@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from screw_dynamics_ros.core.arguments import float_array
 from screw_dynamics_ros.core.description.body_inertia import inertia_fault
-from screw_dynamics_ros.core.description.drives import Drive
+from screw_dynamics_ros.core.description.drives import BOUNDS, Drive
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import Finding, Joint, RobotDescription
 from screw_dynamics_ros.core.dynamics.regressor import inertial_parameters
@@ -32,6 +32,7 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
 
+from .drive_unknowns import KINDS
 from .effort_check import check_efforts
 from .effort_delay import EffortDelay, delay_findings, estimated_delay, without_delay
 from .effort_equations import EffortEquations, divided, equations
@@ -69,16 +70,6 @@ LOAD_TOLERANCE = 1e-4  # of likely sizes
 #: Recordings disagree if the residuals of one model for all, relative to those of separate models,
 #: exceed this factor and this number of standard deviations.
 MIN_DISAGREEMENT, SIGNIFICANT_SIGMAS = 0.2, 3.0
-#: Unknowns that are fields of `Drive` as they are.
-FIELDS = (
-    'armature',
-    'load_friction',
-    'motor_damping',
-    'motor_coulomb',
-    'spring_stiffness',
-    'counterbalance_preload',
-    'counterbalance_stiffness',
-)
 
 
 def identify_dynamics(
@@ -303,26 +294,26 @@ def load_findings(problem: EffortProblem, fit: EffortFit) -> Iterator[Finding]:
 
 def identified_drive(unknowns: Unknowns, joint: str, values: dict[str, float]) -> Drive:
     """Return the identified drive of a joint; other values are nominal."""
-    nominal = unknowns.robot.drives[joint]
+    nominal, model = unknowns.robot.drives[joint], unknowns.model
     found: dict[str, Any] = {
-        name: values[f'{joint}/{name}'] for name in FIELDS if f'{joint}/{name}' in values
+        name: values[f'{joint}/{name}']
+        for name in KINDS
+        if name in BOUNDS and f'{joint}/{name}' in values
     }
     if f'{joint}/rotor' in values:
         found['rotor_inertia'] = values[f'{joint}/rotor'] / nominal.gear_ratio**2
     elif 'armature' in found:
         found |= {'rotor_inertia': 0.0, 'rotor_axis': None, 'carrier': None}
-    nominal = replace(nominal, **found)
-    if f'{joint}/coulomb' in values:
-        coulomb, speed = values[f'{joint}/coulomb'], unknowns.model.stribeck_speed
-        nominal = replace(
-            nominal,
-            damping=values.get(f'{joint}/damping', nominal.damping),
-            coulomb=coulomb,
-            breakaway=None if speed is None else coulomb + values.get(f'{joint}/stribeck', 0.0),
-            stribeck_speed=speed or nominal.stribeck_speed,
-            smoothing=unknowns.model.smoothing,
-        )
-    return nominal
+    for name, value in found.items():
+        if bound := BOUNDS[name].within:
+            size = found.get(bound, getattr(nominal, bound))
+            found[name] = min(max(value, -size), size)
+    if 'coulomb' in found:
+        speed, stribeck = model.stribeck_speed, values.get(f'{joint}/stribeck', 0.0)
+        found['breakaway'] = None if speed is None else found['coulomb'] + stribeck
+        found['stribeck_speed'] = speed or nominal.stribeck_speed
+        found['smoothing'] = model.smoothing
+    return replace(nominal, **found)
 
 
 def identified_bodies(

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from screw_dynamics_ros.cli.identify.output_files import parameter_file
-from screw_dynamics_ros.cli.identify.report import lines
+from screw_dynamics_ros.cli.identify.report import drives
 from screw_dynamics_ros.core import ArgumentError, Drive, Robot, UnknownNameError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.measurement.identification.dynamics import (
@@ -85,7 +85,7 @@ def test_a_scale_that_the_motion_does_not_determine(arm, motion, unit):
     parameters = yaml.safe_load(parameter_file(result))['/**']['ros__parameters']
     assert parameters['effort_joints'] == list(arm.joint_names[:-1])
     assert list(parameters['drives']) == parameters['effort_joints']
-    assert re.search('wrist_3_joint +not determined', '\n'.join(lines(result)))
+    assert re.search('wrist_3_joint: not determined', '\n'.join(drives(result).lines))
 
 
 BODY = RigidBody(2.8, [0.03, 0.16, 0.03], np.diag([0.01, 0.02, 0.015]))

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The child processes of the demo: reported when they die, ended in every case."""
+"""Child processes: reported when they die, ended in every case."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from screw_dynamics_ros.cli.demo import node_processes as demo_processes
-from screw_dynamics_ros.cli.demo.node_processes import ChildError, Children, free_domain
+from screw_dynamics_ros.ros.process import children as processes
+from screw_dynamics_ros.ros.process.children import Children, free_domain
 from support.paths import ROOT
 from support.processes import is_running, wait_for
 
@@ -51,14 +51,14 @@ def test_child_that_dies_is_reported_with_its_last_output(
         children.check()
         (tmp_path / 'now').touch()
         wait_for(lambda: not is_running(children.pids()['driver']), DEADLINE)
-        with pytest.raises(ChildError, match=r'(?s)driver exited with status 7.*a reason'):
+        with pytest.raises(ChildProcessError, match=r'(?s)driver exited with status 7.*a reason'):
             children.check()
 
 
 def test_children_end_with_the_block(
     modules: Callable[[str, str], str], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(demo_processes, 'SHUTDOWN_TIMEOUTS_S', ((signal.SIGINT, DEADLINE),))
+    monkeypatch.setattr(processes, 'SHUTDOWN_TIMEOUTS_S', ((signal.SIGINT, DEADLINE),))
     name = modules('patient', 'import signal; signal.pause()')
     pids: dict[str, int] = {}
 
@@ -80,7 +80,7 @@ def test_child_that_does_not_listen_is_killed(
     modules: Callable[[str, str], str], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(
-        demo_processes,
+        processes,
         'SHUTDOWN_TIMEOUTS_S',
         ((signal.SIGINT, 0.1), (signal.SIGTERM, 0.1), (signal.SIGKILL, DEADLINE)),
     )
@@ -103,7 +103,7 @@ def test_children_end_with_a_killed_parent(modules: Callable[[str, str], str]):
         'killed',
         f"""
 import signal
-from screw_dynamics_ros.cli.demo.node_processes import Children
+from screw_dynamics_ros.ros.process.children import Children
 with Children() as children:
     children.start('orphan', {name!r}, [])
     print(children.pids()['orphan'], flush=True)

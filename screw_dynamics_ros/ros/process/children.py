@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The nodes of the demo as child processes that exit with it."""
+"""Child processes that exit with this process, and ROS domains for them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..command_line import UnusableError
-
 LAST_LINES = 15
 #: Signals, and the timeout after each [s].
 SHUTDOWN_TIMEOUTS_S = (signal.SIGINT, 3.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 60.0)
@@ -25,15 +23,11 @@ PR_SET_PDEATHSIG = 1  # linux/prctl.h
 LIBC = ctypes.CDLL(None)  # loaded here, because few operations are safe between fork and exec
 
 
-class ChildError(UnusableError):
-    """A child process exited unexpectedly; the message contains its last output."""
-
-
 class Children:
     """Child processes; leaving the `with` block stops all of them."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix='screw_dynamics_demo_')
+        self._folder = tempfile.TemporaryDirectory(prefix='screw_dynamics_')
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Children:
@@ -52,7 +46,7 @@ class Children:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, 'PYTHONUNBUFFERED': '1'},
-                start_new_session=True,  # Ctrl-C reaches the demo only, which stops its children
+                start_new_session=True,  # Ctrl-C reaches the parent only, which stops its children
                 preexec_fn=end_with_parent,
             )
 
@@ -61,7 +55,7 @@ class Children:
         return {name: process.pid for name, process in self._processes.items()}
 
     def check(self) -> None:
-        """Raise `ChildError` if a process has exited."""
+        """Raise ChildProcessError with the last output of a process, if it has exited."""
         for name, process in self._processes.items():
             status = process.poll()
             if status is not None:
@@ -70,7 +64,7 @@ class Children:
                     if status >= 0
                     else f'was terminated by signal {-status}'
                 )
-                raise ChildError(
+                raise ChildProcessError(
                     f'the process {name} {how}; its last output:\n'
                     + '\n'.join(f'    {line}' for line in self.output(name))
                 )

@@ -1,0 +1,314 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The terms of friction, one row each: drives, identification and parameters read `FRICTION`.
+
+A joint with the rate v has the friction
+
+    f(v) = sum c_k s_k(v, sign v),    sign v = v / sqrt(v^2 + eps^2),
+
+where s_k is a function of the rate, its smooth sign and further fields of the drive, of sums,
+products and quotients: it can be recorded, and its derivatives follow from it (`Jet`). The
+coefficients c_k are identified; s_k are the columns.
+
+A new term is a row of `FRICTION` and the field of its coefficient in `Friction`, with its text.
+
+>>> Friction(damping=0.1, coulomb=0.5, smoothing=0.1).friction(np.array([-1.0, 0.0, 1.0])).round(4)
+array([-0.5975,  0.    ,  0.5975])
+
+Sources: Armstrong-Helouvry, Dupont and Canudas de Wit, Automatica 30 (1994), with the Stribeck
+curve of Hess and Soom (1990); in proportion to the load as in Hamon, Gautier and Garrec, Dynamic
+identification of robots with a dry friction model depending on load and velocity (IROS 2010);
+Coulomb friction of each direction as in Corke, A robotics toolbox for MATLAB, IEEE Robotics and
+Automation Magazine 3(1), 1996, with a smooth sign.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from ..arguments import is_number
+from ..errors import ArgumentError
+
+#: Units of coefficients by the power of the rate, for revolute and prismatic joints.
+BY_POWER = (('N m', 'N'), ('N m s/rad', 'N s/m'), ('N m s^2/rad^2', 'N s^2/m^2'))
+
+
+@dataclass(frozen=True)
+class NumberBounds:
+    """NumberBounds of a number of a drive.
+
+    Attributes
+    ----------
+    minimum, below : float
+        `below` is not included.
+    positive : bool
+        Whether 0 is excluded.
+    at_least, within : str
+        The field that it must not be less than, and the field that bounds its size.
+    described : str
+        The attribute of `Joint` with this number.
+    """
+
+    minimum: float = -math.inf
+    below: float = math.inf
+    positive: bool = False
+    at_least: str = ''
+    within: str = ''
+    described: str = ''
+
+    def check(self, name: str, drive: Any) -> None:
+        """Raise `ArgumentError` if the number of a drive is not finite or out of bounds."""
+        value, fault = getattr(drive, name), ''
+        if not (is_number(value) and math.isfinite(value)):
+            fault = 'give a finite number'
+        elif value < self.minimum:
+            fault = 'it must not be negative'
+        elif self.positive and value <= 0.0:
+            fault = 'it must be positive'
+        elif value >= self.below:
+            fault = f'give less than {self.below:g}'
+        elif self.at_least and value < getattr(drive, self.at_least):
+            fault = f'it must be at least {self.at_least}, {getattr(drive, self.at_least)}'
+        elif self.within and abs(value) > getattr(drive, self.within):
+            fault = f'its size must not exceed {self.within}, {getattr(drive, self.within)}'
+        if fault:
+            raise ArgumentError(f'Drive: {name} is {value!r}; {fault}')
+
+
+def number(default: float | None = 0.0, **bounds: Any) -> Any:
+    """Return the field of a dataclass with `NumberBounds`."""
+    return field(default=default, metadata={'bounds': NumberBounds(**bounds)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Friction:
+    """The friction of a drive; units of revolute, prismatic joints.
+
+    Attributes
+    ----------
+    damping : float
+        Viscous friction [N m s/rad, N s/m].
+    coulomb : float
+        Coulomb friction, without the viscous part [N m, N].
+    coulomb_asymmetry, damping_asymmetry : float
+        Difference of the friction of positive rates from the mean of both directions, which is
+        `coulomb` or `damping`, and no less [N m, N or N m s/rad, N s/m].
+    breakaway : float, optional
+        Friction near zero velocity [N m, N], at least `coulomb`, which is the default.
+    stribeck_speed : float
+        Speed at which the Stribeck effect, `breakaway` - `coulomb`, is halved [rad/s, m/s].
+    smoothing : float
+        Speed below which dry friction decreases smoothly to zero; 71 % at this speed [rad/s, m/s].
+        A joint under load creeps. Smaller values require smaller integration steps.
+    motor_damping : float
+        Viscous friction of a coupled motor, at its rate in units of its joint [N m s/rad, N s/m];
+        other friction is that of the joint.
+    motor_coulomb : float
+        Coulomb friction of a coupled motor, at its rate in units of its joint [N m, N].
+    load_friction : float
+        Dry friction per torque that the drive transmits, as of gears [1]: mu |L| joins the Coulomb
+        friction. L is the torque of the joint without friction, rotor and springs included.
+
+    Raises
+    ------
+    ArgumentError
+        A number that is not finite or out of range; names the field.
+    """
+
+    damping: float = number(minimum=0.0, described='damping')
+    coulomb: float = number(minimum=0.0, described='friction')
+    coulomb_asymmetry: float = number(within='coulomb')
+    damping_asymmetry: float = number(within='damping')
+    breakaway: float | None = number(None, minimum=0.0, at_least='coulomb')
+    stribeck_speed: float = number(0.1, positive=True)
+    smoothing: float = number(0.01, positive=True)
+    motor_damping: float = number(minimum=0.0)
+    motor_coulomb: float = number(minimum=0.0)
+    load_friction: float = number(minimum=0.0, below=1.0)
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            is_optional = each.default is None
+            if each.metadata and not (is_optional and getattr(self, each.name) is None):
+                each.metadata['bounds'].check(each.name, self)
+
+    @property
+    def stribeck(self) -> float:
+        """Breakaway friction in excess of Coulomb friction [N m] ([N])."""
+        return 0.0 if self.breakaway is None else self.breakaway - self.coulomb
+
+    @property
+    def stiction(self) -> float:
+        """Bound of the friction at rest, without that of a load [N m] ([N])."""
+        return max(abs(self._sum(0.0, sign)) for sign in (-1.0, 1.0))
+
+    def sign(self, rate: Any) -> Any:
+        """Return the smooth sign of a rate."""
+        return rate / np.sqrt(rate * rate + self.smoothing**2)
+
+    def friction(self, rate: Any) -> Any:
+        """Return the friction torque [N m] ([N]) at a joint rate [rad/s] ([m/s]), with its sign.
+
+        It is smooth, zero at rest and dissipative. `rate` may be an array or a recorded scalar.
+        """
+        return self._sum(rate, self.sign(rate))
+
+    def load_share(self, rate: Any) -> Any:
+        """Return mu with the smooth sign of a joint rate: friction per transmitted torque |L|."""
+        return self._sum(rate, self.sign(rate), by_load=True)
+
+    def friction_slope(self, rate: Any) -> Any:
+        """Return the derivative of `friction` with respect to the rate [N m s/rad] ([N s/m])."""
+        return 0.0 * rate + self._jet(rate).first
+
+    def friction_curvature(self, rate: Any) -> Any:
+        """Return the second derivative of `friction` [N m s^2/rad^2] ([N s^2/m^2])."""
+        return 0.0 * rate + self._jet(rate).second
+
+    def growing(self, rate: Any, power: int) -> Any:
+        """Return the friction that grows with a power of the speed, without smoothing and load."""
+        return self._sum(rate, np.sign(rate), power)
+
+    @property
+    def depends_on_load(self) -> bool:
+        """Whether friction depends on the transmitted torque."""
+        return any(row.by_load and getattr(self, row.name) for row in FRICTION.values())
+
+    @property
+    def of_motor(self) -> Friction:
+        """The friction of a coupled motor, at its own rate."""
+        given = {row.name: getattr(self, row.motor) for row in FRICTION.values() if row.motor}
+        return Friction(**given, smoothing=self.smoothing)
+
+    def _jet(self, rate: Any) -> Jet:
+        inverse = 1.0 / (rate * rate + self.smoothing**2)
+        slope = self.smoothing**2 * inverse * np.sqrt(inverse)
+        sign = Jet(rate * np.sqrt(inverse), slope, -3.0 * slope * (rate * inverse))
+        return self._sum(Jet(rate, 1.0, 0.0), sign)
+
+    def _sum(self, rate: Any, sign: Any, power: int | None = None, *, by_load: bool = False) -> Any:
+        """Return the sum of all terms, or of those that grow with a power of the speed."""
+        total = 0.0 * rate
+        for row in FRICTION.values():
+            coefficient = getattr(self, row.name)
+            if coefficient and row.by_load == by_load and power in (None, row.growth):
+                total = total + coefficient * row.shape(rate, sign, self)
+        return total
+
+
+@dataclass(frozen=True)
+class FrictionTerm:
+    """A term of friction: a coefficient times a function of the rate.
+
+    Attributes
+    ----------
+    name : str
+        The coefficient: a field or property of `Friction`, and the name of the unknown.
+    shape : callable
+        Returns s_k of the rate, its sign and the `Friction`.
+    power : int
+        Of the rate in the unit of s_k: 0 to 2.
+    fades : bool
+        Whether it vanishes at high speeds; otherwise s_k grows with this power of the rate.
+    by_load : bool
+        Whether it is multiplied by the size of the transmitted torque.
+    motor : str
+        The field of the coefficient of a coupled motor, '' without one.
+    is_common : bool
+        Whether it is identified for all drives, or only for those that have it.
+    """
+
+    name: str
+    shape: Callable[[Any, Any, Friction], Any]
+    power: int = 0
+    fades: bool = False
+    by_load: bool = False
+    motor: str = ''
+    is_common: bool = False
+
+    @property
+    def growth(self) -> int | None:
+        """The power of the speed that it grows with."""
+        return None if self.fades else self.power
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether the coefficient may be negative."""
+        own = Friction.__dataclass_fields__.get(self.name)
+        return own is not None and own.metadata['bounds'].minimum < 0.0
+
+    @property
+    def units(self) -> tuple[str, str]:
+        """Units of the coefficient, for revolute and prismatic joints."""
+        return ('1', '1') if self.by_load else BY_POWER[self.power]
+
+
+FRICTION = {
+    row.name: row
+    for row in (
+        FrictionTerm(
+            'damping', lambda v, sign, _: v, power=1, motor='motor_damping', is_common=True
+        ),
+        FrictionTerm('coulomb', lambda v, sign, _: sign, motor='motor_coulomb', is_common=True),
+        FrictionTerm('coulomb_asymmetry', lambda v, sign, _: sign * sign),
+        FrictionTerm('damping_asymmetry', lambda v, sign, _: v * sign, power=1),
+        FrictionTerm(
+            'stribeck',
+            lambda v, sign, drive: sign / (1.0 + v * v / drive.stribeck_speed**2),
+            fades=True,
+            is_common=True,
+        ),
+        FrictionTerm('load_friction', lambda v, sign, _: sign, by_load=True),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Jet:
+    """A function of one number, with its first and second derivative."""
+
+    value: Any
+    first: Any
+    second: Any
+
+    __array_ufunc__ = None  # NumPy leaves operators to this class
+
+    def __add__(self, other: Any) -> Jet:
+        x = _jet(other)
+        return Jet(self.value + x.value, self.first + x.first, self.second + x.second)
+
+    def __sub__(self, other: Any) -> Jet:
+        return self + -1.0 * _jet(other)
+
+    def __mul__(self, other: Any) -> Jet:
+        x = _jet(other)
+        return Jet(
+            self.value * x.value,
+            self.first * x.value + self.value * x.first,
+            self.second * x.value + 2.0 * (self.first * x.first) + self.value * x.second,
+        )
+
+    def __truediv__(self, other: Any) -> Jet:
+        x = _jet(other)
+        inverse = 1.0 / x.value
+        slope = -1.0 * x.first * (inverse * inverse)
+        bend = -1.0 * (x.second * inverse + 2.0 * (x.first * slope)) * inverse
+        return self * Jet(inverse, slope, bend)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __rsub__(self, other: Any) -> Jet:
+        return _jet(other) - self
+
+    def __rtruediv__(self, other: Any) -> Jet:
+        return _jet(other) / self
+
+
+def _jet(x: Any) -> Jet:
+    return x if isinstance(x, Jet) else Jet(x, 0.0, 0.0)
