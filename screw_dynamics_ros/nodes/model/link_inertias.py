@@ -19,8 +19,11 @@ from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.lie import so3
 from screw_dynamics_ros.core.measurement.estimation.payload_estimation import parameter_map
-from screw_dynamics_ros.core.motion.control.payload_transitions import Line
-from screw_dynamics_ros.core.motion.control.transition import Transition, check_duration
+from screw_dynamics_ros.core.motion.control.payload_transitions import (
+    Line,
+    Transition,
+    check_duration,
+)
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.names import shown

@@ -12,8 +12,8 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.motion.control.payload_transitions import (
     Line,
     PayloadTransitions,
+    check_duration,
 )
-from screw_dynamics_ros.core.motion.control.transition import check_duration
 from screw_dynamics_ros.core.motion.trajectory.payload_capacity import payload_load
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.names import shorten, shown

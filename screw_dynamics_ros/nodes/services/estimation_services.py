@@ -23,8 +23,7 @@ from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
     estimate_payload,
 )
 from screw_dynamics_ros.core.measurement.identification.intervals import between
-from screw_dynamics_ros.core.motion.control.payload_transitions import mixture
-from screw_dynamics_ros.core.motion.control.tool_body import tool_body
+from screw_dynamics_ros.core.motion.control.payload_transitions import mixture, tool_body
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.description import urdf_text
 from screw_dynamics_ros.ros.messages import conversions

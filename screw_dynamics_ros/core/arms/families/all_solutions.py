@@ -21,6 +21,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -188,7 +190,10 @@ class AllInverseKinematics:
 
     def __init__(self, chain: SerialChain, nq: int, backend: str) -> None:
         self.chain, self._nq, self._backend = chain, nq, backend
-        self._arms: dict[tuple[str, ...], _LockedArm] = {}
+        self._arm = cache(self._make_arm)
+
+    def _make_arm(self, names: tuple[str, ...]) -> _LockedArm:
+        return _LockedArm(self.chain, names, self._nq, self._backend)
 
     def solve(
         self,
@@ -202,10 +207,7 @@ class AllInverseKinematics:
         """Return all solutions for a pose (4, 4); see `Robot.all_inverse_kinematics`."""
         check_last_row(C)
         positions = locked_positions(locked) if locked else ()
-        names = tuple(locked) if locked else ()
-        arm = self._arms.get(names)
-        if arm is None:
-            arm = self._arms[names] = _LockedArm(self.chain, names, self._nq, self._backend)
+        arm = self._arm(tuple(locked) if locked else ())
         solver = arm.solver
         if solver.redundant != bool(len(swivel)):
             raise ArgumentError(
@@ -264,8 +266,7 @@ def locked_positions(locked: Mapping[str, float]) -> tuple[float, ...]:
     return tuple(map(float, locked.values()))
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _LockedState:
+class _LockedState(NamedTuple):
     """Where the locked joints of a chain are, and what that makes of base and tool.
 
     Attributes
@@ -316,8 +317,8 @@ class _LockedArm:
         self._places = places_of(chain.places)
         #: Whether the solutions of the chain are configurations of the robot.
         self.whole = chain.places.tolist() == list(range(nq))
-        self._limits: dict[tuple[bool, bool], LimitImages] = {}
-        self._states: dict[tuple[float, ...], _LockedState] = {}
+        self.limits = cache(self._limits)
+        self.state = lru_cache(64)(self._state)
 
     def _make_direct(
         self, backend: str
@@ -330,17 +331,10 @@ class _LockedArm:
         further = (('held', len(self._ends)),)
         return ClosedForm(closed.name, arm, self._chain, self._free, backend, further).direct(0)
 
-    def state(self, positions: tuple[float, ...]) -> _LockedState:
+    def _state(self, positions: tuple[float, ...]) -> _LockedState:
         """Return what positions of the locked joints [rad or m] amount to."""
-        state = self._states.get(positions)
-        if state is None:
-            if len(self._states) >= 64:
-                self._states.pop(next(iter(self._states)))
-            state = self._states[positions] = self._state(dict(zip(self._locked, positions)))
-        return state
-
-    def _state(self, positions: Mapping[int, float]) -> _LockedState:
-        ends, inner = ([positions[k] for k in each] for each in (self._ends, self._inner))
+        at = dict(zip(self._locked, positions))
+        ends, inner = ([at[k] for k in each] for each in (self._ends, self._inner))
         moved = between_ends(self._chain, dict(zip(self._ends, ends)))
         return _LockedState(np.array(ends), np.array(inner), *moved)
 
@@ -373,17 +367,13 @@ class _LockedArm:
         lost = (whole(missed) if rows else missed), branches, checks, rows
         return replace(found, q=whole(found.q), lost=lost)
 
-    def limits(self, images: bool, respect_limits: bool) -> LimitImages:
+    def _limits(self, images: bool, respect_limits: bool) -> LimitImages:
         """Return the limits that count."""
-        limits = self._limits.get((images, respect_limits))
-        if limits is None:
-            chain = self._chain
-            if not respect_limits:
-                infinite = np.full(len(chain), np.inf)
-                chain = replace(chain, lower=-infinite, upper=infinite)
-            limits = LimitImages(chain, self._free, images)
-            self._limits[images, respect_limits] = limits
-        return limits
+        chain = self._chain
+        if not respect_limits:
+            infinite = np.full(len(chain), np.inf)
+            chain = replace(chain, lower=-infinite, upper=infinite)
+        return LimitImages(chain, self._free, images)
 
     def configurations(self, q: Array, q0: Array) -> Array:
         """Return configurations of the robot (k, nq) for positions of the chain (k, n)."""

@@ -10,13 +10,18 @@ all solutions at once, remove that; the residual of each determines whether it i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.kernels import Kernel, KernelSpecification, make_kernel
+from screw_dynamics_ros.core.compile.kernels import (
+    Kernel,
+    KernelSpecification,
+    compiled_into,
+    make_kernel,
+)
 from screw_dynamics_ros.core.compile.program.tracing import clamp
 from screw_dynamics_ros.core.kinematics.pose_error import pose_error
 from screw_dynamics_ros.core.lie import screws, se3
@@ -41,6 +46,13 @@ LIMIT_TOLERANCE = 2e-11
 #: Residual of a solution: 2 sin(angle / 2) [rad] and displacement [m] in one norm.
 #: Also where two solutions almost coincide and everything between them nearly is one.
 MAX_RESIDUAL = 1e-12
+MAX_BRANCH_RESIDUAL = 1e-9  # a residual up to which a branch may miss a pose by rounding
+#: Residual after the first steps above which no solution is nearby.
+MAX_START_RESIDUAL = 1e-2
+NEAR_SINGULAR_TOLERANCE = 1e-2  # of solutions near a singular configuration [rad, m]
+MAX_ROUNDS = 16
+BATCH_SIZE = 32  # configurations that take their steps together
+BRANCH_STEPS = 1  # of the branches of a closed form, before they are looked at
 CANDIDATE_STEPS = 3  # of candidates that are no branches of a closed form, before they are judged
 #: Singular values of a solution, in units of the distance there, above which it is the only one
 #: that its branch of the arm nearby leads to.
@@ -220,3 +232,99 @@ def distances(q: Array, other: Array) -> Array:
     """Return the distances of the joint furthest away, up to multiples of 2 pi, (k,)."""
     away = q - other
     return np.asarray(np.abs(away - FULL_TURN * np.round(away / FULL_TURN)).max(axis=-1))
+
+
+class Polisher:
+    """Newton steps of a chain from candidates to solutions.
+
+    Parameters
+    ----------
+    chain : SerialChain
+    moving : sequence of int
+        The joints that may move.
+    accepted : float
+        Largest residual of a solution.
+    backend : str
+    """
+
+    def __init__(
+        self, chain: SerialChain, moving: Sequence[int], accepted: float, backend: str
+    ) -> None:
+        self._chain, self._accepted = chain, accepted
+        self._kernel = make_polisher(chain, moving, 1, backend)
+        self._batch: Callable[..., None] | None = None
+
+    def stepped(self, steps: int, q: Array, target: Array) -> tuple[Array, ...]:
+        """Return configurations (m, n) after Newton steps, and their `CHECKS`."""
+        if len(q) > BATCH_SIZE:
+            for _ in range(steps):
+                q, checks = self._kernel.stack([q, target])
+            return q, checks
+        if self._batch is None:
+            self._batch = compiled_into(self._kernel, stacks=True)
+        before, after = np.zeros((2, BATCH_SIZE, q.shape[1]))
+        before[: len(q)], checks = q, np.empty((BATCH_SIZE, CHECKS))
+        for _ in range(steps):
+            self._batch(before, target, after, checks)
+            before, after = after, before
+        return before[: len(q)], checks[: len(q)]
+
+    def polished(
+        self,
+        C: Array,
+        q: Array,
+        branches: Array | None = None,
+        steps: int = CANDIDATE_STEPS,
+        rounds: int = MAX_ROUNDS,
+    ) -> ChainSolutions:
+        """Return the different solutions that configurations (m, n) lead to."""
+        if branches is None:
+            branches = np.zeros(len(q), dtype=int)
+        target = np.ascontiguousarray(C).reshape(16)
+        if not len(q):
+            return ChainSolutions(q, np.empty((0, CHECKS)), branches)
+        start, (q, checks) = q, self.stepped(steps, q, target)
+        for _ in range(rounds):
+            residuals = checks[:, 0]
+            again = np.flatnonzero((residuals > MAX_RESIDUAL) & (residuals < MAX_START_RESIDUAL))
+            if not len(again):
+                break
+            moved, new = self.stepped(steps, q[again], target)
+            better = new[:, 0] < residuals[again]
+            if not better.any():
+                break
+            q[again[better]], checks[again[better]] = moved[better], new[better]
+        accepted = checks[:, 0] <= self._accepted
+        found = ChainSolutions(q[accepted], checks[accepted], branches[accepted])
+        if steps == BRANCH_STEPS:
+            found.lost = start, branches, checks, np.flatnonzero(~accepted).tolist()
+        return merged(found)
+
+    def isolated(self, C: Array, found: ChainSolutions) -> ChainSolutions:
+        """Return solutions without those that rounding alone tells apart from another one.
+
+        Near a singular configuration residuals stay small over some distance; two solutions are
+        different only if the configuration halfway between them is not one, by far more than they
+        deviate.
+        """
+        kept: list[int] = []
+        for k in np.argsort(found.checks[:, 0], kind='stable').tolist():
+            away = found.q[kept] - found.q[k]
+            away = away - FULL_TURN * np.round(away / FULL_TURN)
+            near = np.abs(away).max(axis=1) < NEAR_SINGULAR_TOLERANCE
+            halfway = found.q[k] + 0.5 * away[near]
+            deviation = max(100.0 * float(found.checks[k, 0]), 0.1 * self._accepted)
+            limit = min(10.0 * self._accepted, deviation)
+            if not any(np.sqrt(squared_distance(self._chain.pose(q), C)) < limit for q in halfway):
+                kept.append(k)
+        kept.sort()
+        return replace(
+            found, q=found.q[kept], checks=found.checks[kept], branches=found.branches[kept]
+        )
+
+
+def just_missed(found: ChainSolutions) -> ChainSolutions:
+    """Return the branches of a closed form that are not quite solutions."""
+    q, branches, checks, lost = found.lost
+    rows = [k for k in lost if checks[k, 0] < MAX_BRANCH_RESIDUAL]
+    return ChainSolutions(q[rows], checks[rows], branches[rows])

@@ -27,7 +27,7 @@ from screw_dynamics_ros.core.types import Array
 
 from ..inverse.position import squared_distance
 from .chain import SerialChain
-from .chain_solutions import MAX_RESIDUAL, NONE_LOST, ChainSolutions, polished
+from .chain_solutions import MAX_RESIDUAL, MAX_START_RESIDUAL, NONE_LOST, ChainSolutions, polished
 from .classifier import classify
 from .pieper import Pieper
 from .subproblems import UNDETERMINED_SINE
@@ -37,8 +37,6 @@ IN_DOUBT, UNREACHED, INSIDE, OUTSIDE = -1.0, 0.0, 1.0, 2.0
 #: det(J J^T), lengths in units of the arm's, above which a branch is regular. In a singular
 #: configuration damping leaves up to 1e-12.
 MIN_BRANCH_DETERMINANT = 1e-11
-#: Residual after the first steps above which no solution is nearby.
-MAX_START_RESIDUAL = 1e-2
 GEOMETRY_TOLERANCE = 1e-8  # [rad, m], how well an arm must fit a closed form
 SAMPLES = 32  # random configurations that a closed form is compared with the arm at
 #: Returns q (n,), checks (4,) as `polished` does, the regularity of q, its residual at the start.

@@ -7,38 +7,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from functools import cache, lru_cache, partial
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.kernels import compiled_into
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.types import Array
 
-from ..inverse.position import squared_distance
 from .chain import SerialChain
 from .chain_solutions import (
+    BATCH_SIZE,
+    BRANCH_STEPS,
     CANDIDATE_STEPS,
-    CHECKS,
     DUPLICATE_TOLERANCE,
-    FULL_TURN,
     MAX_RESIDUAL,
+    MAX_ROUNDS,
     MIN_DISTINCT_DIFFERENCE,
+    NEAR_SINGULAR_TOLERANCE,
     NONE_LOST,
     ChainSolutions,
+    Polisher,
     are_distinct,
     continued,
     distances,
+    just_missed,
     make_jacobian,
-    make_polisher,
     merged,
 )
 from .classifier import classify
 from .closed_form import (
     GEOMETRY_TOLERANCE,
-    MAX_START_RESIDUAL,
     ClosedForm,
     closed_form_of,
     pieper_form_of,
@@ -52,16 +51,12 @@ from .pieper import Pieper
 from .spherical_wrist import SphericalWrist
 from .wrist_partitioned import WristPartitioned
 
-MAX_BRANCH_RESIDUAL = 1e-9  # a residual up to which a branch may miss a pose by rounding
-MAX_ROUNDS = 16
-BRANCH_STEPS = 1  # of the branches of a closed form, before they are looked at
 #: det(J J^T), lengths in units of the arm's, below which a configuration may be singular.
 SMALL_DETERMINANT = 1e-6
 #: The same where the number of solutions is known and all of them are found, by an elimination.
 MIN_DETERMINANT = 1e-10
 #: Smallest singular value of J, in those units: nearly singular, and singular.
 NEARLY_SINGULAR_VALUE, SINGULAR_VALUE = 1e-2, 1e-7
-NEAR_SINGULAR_TOLERANCE = 1e-2  # of solutions near a singular configuration [rad, m]
 #: Steps along the direction that is lost in a nearly singular configuration [rad].
 NEIGHBORHOOD = tuple(10.0 ** (-0.5 * k) for k in range(1, 12))
 NEIGHBOR_DISTANCE = 1e-2  # distance [rad] of poses that solutions are followed from
@@ -72,7 +67,6 @@ NEARBY_GEOMETRY_TOLERANCE, MAX_NEARBY_DISTANCE = 3e-2, 1.2e-2
 #: arms, from which it does not lead to a solution.
 OUT_OF_REACH = 8.0
 GENERAL = 'general 6R'
-BATCH_SIZE = 32  # configurations that take their steps together
 RANDOM_SEARCHES = 512  # random configurations where no method knows all solutions
 
 
@@ -99,30 +93,20 @@ class SerialSolver:
         #: Whether a swivel angle must be given.
         self.redundant = len(self.free) == 7
         self._accepted = MAX_RESIDUAL * max(1.0, self.length)
-        self._polisher = make_polisher(chain, self.free, 1, backend)
+        self._polisher = Polisher(chain, self.free, self._accepted, backend)
         self._jacobian = make_jacobian(chain, backend)
         self._places: tuple[Place, ...] = ()
-        self._solvers: dict[tuple[float, ...], Method | None] = {}
-        self._direct: dict[int, Any] = {}
-        self._batch: Callable[..., None] | None = None
-        self._method(self._somewhere())
+        self._method = lru_cache(64)(self._make_method)
+        self._direct = cache(self._make_direct)
+        self._usual_method()
 
-    def _somewhere(self) -> Array:
-        """Return positions of the held joints where the arm is not special, (h,)."""
-        return np.array([*next(generic(self.held)).values()])
+    def _usual_method(self) -> Method | None:
+        """Return what solves the chain at generic positions of the held joints."""
+        return self._method(tuple(next(generic(self.held)).values()))
 
-    def _method(self, positions: Array) -> Method | None:
+    def _make_method(self, positions: tuple[float, ...]) -> Method | None:
         """Return what solves the chain whose held joints are at `positions`."""
-        key = tuple(positions)
-        if key not in self._solvers:
-            if len(self._solvers) >= 64:
-                self._solvers.pop(next(iter(self._solvers)))
-            self._solvers[key] = self._make_method(dict(zip(self.held, positions)))
-        return self._solvers[key]
-
-    def _make_method(self, held: Mapping[int, float]) -> Method | None:
-        names = self.chain.joint_names
-        chain = self.chain
+        held, names, chain = dict(zip(self.held, positions)), self.chain.joint_names, self.chain
         if held:
             chain = chain.with_held(held)
         n = len(chain)
@@ -145,7 +129,7 @@ class SerialSolver:
             return None
         if n < 6:
             longer = SerialSolver(chain.padded(), (), 'reference' if held else self.backend)
-            return longer if longer._method(np.zeros(0)) is not None else None
+            return longer if longer._method(()) is not None else None
         # the best place for all positions of held joints, unless it vanishes at these
         usual = self._places if ranked_places(chain, self._places[:1]) else ()
         try:
@@ -156,7 +140,7 @@ class SerialSolver:
         return solver
 
     def _always_singular(self, held: Mapping[int, float]) -> bool:
-        """Return whether the free joints move the tool in fewer directions than they are.
+        """Return whether the Jacobian of the free joints is rank-deficient everywhere.
 
         Such arms have a continuum of solutions for each pose, whatever their geometry looks like.
         """
@@ -183,15 +167,11 @@ class SerialSolver:
         There is none where each branch of a closed form is exact and regular after one step, or far
         from the pose: the further the arm deviates from its closed form, the larger is the doubt.
         """
-        count = len(swivel)
-        run = self._direct.get(count)
-        if run is None:
-            run = self._direct[count] = self._make_direct(count)
-        return run(C, held, swivel)
+        return self._direct(len(swivel))(C, held, swivel)
 
     def _make_direct(self, count: int) -> Callable[[Array, Array, Array], ChainSolutions | None]:
         """Return `direct` for a number of swivel angles."""
-        method = self._method(self._somewhere())
+        method = self._usual_method()
         if isinstance(method, GeneralSixRevolute) and len(self.free) == 6 and not count:
             wrist = HeldArm.recognized(SphericalWrist, self.chain, self.held, GEOMETRY_TOLERANCE)
             if wrist is not None:
@@ -251,7 +231,7 @@ class SerialSolver:
     @property
     def closed_form(self) -> ClosedForm | None:
         """The closed form for a pose alone: no joint is held, none redundant; None without one."""
-        method = None if self.held or self.redundant else self._method(self._somewhere())
+        method = None if self.held or self.redundant else self._usual_method()
         return method if isinstance(method, ClosedForm) else None
 
     def _closed_form_beside_held(self) -> ClosedForm | None:
@@ -275,7 +255,7 @@ class SerialSolver:
             return None
         q, target = self._configurations(angles.reshape(-1, 6), held), C.reshape(16)
         for _ in range(2):
-            q, checks = self._stepped(CANDIDATE_STEPS, q, target)
+            q, checks = self._polisher.stepped(CANDIDATE_STEPS, q, target)
             rows = self._regular(checks)
             if len(rows) == expected:
                 return self._general(q[rows], checks[rows])
@@ -323,7 +303,7 @@ class SerialSolver:
             Swivel angles of an S-R-S arm, empty for others.
         """
         positions = dict(zip(self.held, held))
-        method = self._method(held)
+        method = self._method(tuple(held.tolist()))
         if method is None:
             found = self._searched(C, positions, RANDOM_SEARCHES)
             reason = (
@@ -337,12 +317,13 @@ class SerialSolver:
             return self._without_further_joints(C, positions, method)
         closed = isinstance(method, ClosedForm)
         wanted, undetermined = 0, np.zeros(0, dtype=bool)
+        branches: Array | None
         if isinstance(method, ClosedForm):
             q, branches, undetermined = method.candidates(C, swivel)
             labels, name, bound = method.labels, method.name, method.bound * max(1, len(swivel))
         else:
             q, wanted = method.candidates(C, 0, False)
-            branches = np.zeros(len(q), dtype=int)
+            branches = None
             labels, name, bound = ('',), GENERAL, method.bound
         steps = BRANCH_STEPS if closed else CANDIDATE_STEPS
         found = self._exact(C, positions, q, branches, steps, MAX_ROUNDS if closed else 1)
@@ -380,7 +361,7 @@ class SerialSolver:
         there = arm.direct(C, none, none) or arm.solve(C, none, none)
         n = len(self.free)
         q = there.q[(np.abs(there.q[:, n:]) < NEAR_SINGULAR_TOLERANCE).all(axis=1)]
-        found = self._exact(C, positions, q, np.zeros(len(q), dtype=int), CANDIDATE_STEPS)
+        found = self._exact(C, positions, q)
         found.name, found.bound, found.doubt = f'general {n}R', there.bound, there.doubt
         found.inside = not found.checks[:, 2].any()
         return found
@@ -403,7 +384,7 @@ class SerialSolver:
         tries += [(number, True) for number in range(len(method.places))]
         for number, refined in tries:
             q, also = method.candidates(C, number, refined)
-            more = self._exact(C, positions, q, np.zeros(len(q), dtype=int), CANDIDATE_STEPS)
+            more = self._exact(C, positions, q)
             before, found = len(found), merged(found, more)
             if also < 0:
                 continue
@@ -425,8 +406,7 @@ class SerialSolver:
             twist[3:] *= self.length
             pose = se3.exp(NEIGHBOR_DISTANCE * twist) @ C
             candidates += [method.candidates(pose, k, False)[0] for k in range(len(method.places))]
-        q = np.concatenate(candidates)
-        return self._exact(C, positions, q, np.zeros(len(q), dtype=int), CANDIDATE_STEPS)
+        return self._exact(C, positions, np.concatenate(candidates))
 
     def _missing(self, found: ChainSolutions, wanted: int) -> str:
         """Return why solutions may be missing, given how many zeros of the elimination are real."""
@@ -443,53 +423,14 @@ class SerialSolver:
         C: Array,
         positions: Mapping[int, float],
         q: Array,
-        branches: Array,
-        steps: int,
+        branches: Array | None = None,
+        steps: int = CANDIDATE_STEPS,
         rounds: int = MAX_ROUNDS,
     ) -> ChainSolutions:
         """Return the different solutions that candidates (m, free joints) lead to."""
         held = np.array([*positions.values()])
         full = self._configurations(q[:, : len(self.free)], held)
-        return self._polished(C, np.ascontiguousarray(full), branches, steps, rounds)
-
-    def _stepped(self, steps: int, q: Array, target: Array) -> tuple[Array, ...]:
-        """Return configurations (m, n) after some steps, and what is to be said of them."""
-        if len(q) > BATCH_SIZE:
-            for _ in range(steps):
-                q, checks = self._polisher.stack([q, target])
-            return q, checks
-        if self._batch is None:
-            self._batch = compiled_into(self._polisher, stacks=True)
-        before, after = np.zeros((2, BATCH_SIZE, q.shape[1]))
-        before[: len(q)], checks = q, np.empty((BATCH_SIZE, CHECKS))
-        for _ in range(steps):
-            self._batch(before, target, after, checks)
-            before, after = after, before
-        return before[: len(q)], checks[: len(q)]
-
-    def _polished(
-        self, C: Array, q: Array, branches: Array, steps: int, rounds: int = MAX_ROUNDS
-    ) -> ChainSolutions:
-        """Return the different solutions that configurations (m, n) lead to."""
-        target = np.ascontiguousarray(C).reshape(16)
-        if not len(q):
-            return ChainSolutions(q, np.empty((0, CHECKS)), branches)
-        start, (q, checks) = q, self._stepped(steps, q, target)
-        for _ in range(rounds):
-            residuals = checks[:, 0]
-            again = np.flatnonzero((residuals > MAX_RESIDUAL) & (residuals < MAX_START_RESIDUAL))
-            if not len(again):
-                break
-            moved, new = self._stepped(steps, q[again], target)
-            better = new[:, 0] < residuals[again]
-            if not better.any():
-                break
-            q[again[better]], checks[again[better]] = moved[better], new[better]
-        accepted = checks[:, 0] <= self._accepted
-        found = ChainSolutions(q[accepted], checks[accepted], branches[accepted])
-        if steps == BRANCH_STEPS:
-            found.lost = start, branches, checks, np.flatnonzero(~accepted).tolist()
-        return merged(found)
+        return self._polisher.polished(C, np.ascontiguousarray(full), branches, steps, rounds)
 
     def _nearly_singular(self, found: ChainSolutions) -> list[tuple[Array, float, Array]]:
         """Return (q, smallest singular value, direction lost) of solutions that are nearly so."""
@@ -521,36 +462,11 @@ class SerialSolver:
         ]
         if not starts:
             return found
-        near = self._polished(C, np.array(starts), np.zeros(len(starts), dtype=int), steps)
+        near = self._polisher.polished(C, np.array(starts), None, steps)
         if len(found) and len(near):
             closest = [int(distances(found.q, each).argmin()) for each in near.q]
             near.branches = found.branches[closest]
-        return self._isolated(C, merged(found, near))
-
-    def _isolated(self, C: Array, found: ChainSolutions) -> ChainSolutions:
-        """Return solutions without those that rounding alone tells apart from another one.
-
-        Near a singular configuration residuals stay small over some distance; two solutions are
-        different only if the configuration halfway between them is not one, by far more than they
-        deviate.
-        """
-        kept: list[int] = []
-        for k in np.argsort(found.checks[:, 0], kind='stable').tolist():
-            away = found.q[kept] - found.q[k]
-            away = away - FULL_TURN * np.round(away / FULL_TURN)
-            near = np.abs(away).max(axis=1) < NEAR_SINGULAR_TOLERANCE
-            halfway = found.q[k] + 0.5 * away[near]
-            deviation = max(100.0 * float(found.checks[k, 0]), 0.1 * self._accepted)
-            limit = min(10.0 * self._accepted, deviation)
-            if not any(self._residual(q, C) < limit for q in halfway):
-                kept.append(k)
-        kept.sort()
-        return replace(
-            found, q=found.q[kept], checks=found.checks[kept], branches=found.branches[kept]
-        )
-
-    def _residual(self, q: Array, C: Array) -> float:
-        return float(np.sqrt(squared_distance(self.chain.pose(q), C)))
+        return self._polisher.isolated(C, merged(found, near))
 
     def _searched(self, C: Array, positions: Mapping[int, float], count: int) -> ChainSolutions:
         """Return what Newton-Raphson steps from random configurations find."""
@@ -558,18 +474,10 @@ class SerialSolver:
         lower = np.where(np.isfinite(self.chain.lower), self.chain.lower, -np.pi)
         upper = np.where(np.isfinite(self.chain.upper), self.chain.upper, np.pi)
         q = rng.uniform(lower, upper, (count, len(self.chain)))
-        for k, value in positions.items():
-            q[:, k] = value
+        q[:, [*positions]] = [*positions.values()]
         target = np.ascontiguousarray(C).reshape(16)
-        q, _ = self._stepped(10 * CANDIDATE_STEPS, q, target)
-        return self._polished(C, q, np.zeros(len(q), dtype=int), CANDIDATE_STEPS)
-
-
-def just_missed(found: ChainSolutions) -> ChainSolutions:
-    """Return the branches of a closed form that are not quite solutions."""
-    q, branches, checks, lost = found.lost
-    rows = [k for k in lost if checks[k, 0] < MAX_BRANCH_RESIDUAL]
-    return ChainSolutions(q[rows], checks[rows], branches[rows])
+        q, _ = self._polisher.stepped(10 * CANDIDATE_STEPS, q, target)
+        return self._polisher.polished(C, q)
 
 
 Method = ClosedForm | GeneralSixRevolute | SerialSolver

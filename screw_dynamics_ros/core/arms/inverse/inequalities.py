@@ -159,7 +159,11 @@ def least_squares_within(
     A: Array, b: Array, bounds: Bounds, inequalities: Inequalities
 ) -> ConstrainedOptimum:
     """Return the x of least |A x - b| within bounds and inequalities, A of full column rank."""
-    n = A.shape[1]
+    x, n = np.linalg.lstsq(A, b, rcond=None)[0], A.shape[1]
+    inside = ((bounds.lower < x) & (x < bounds.upper)).all()
+    if inside and (inequalities.A @ x <= inequalities.b).all():
+        none = np.zeros(0)
+        return ConstrainedOptimum(x, kkt_residual(A, b, np.zeros((0, n)), none, x, none), (), ())
     above, below = np.isfinite(bounds.upper), np.isfinite(bounds.lower)
     sides = np.concatenate([np.eye(n)[above], -np.eye(n)[below]])
     limits = np.concatenate([bounds.upper[above], -bounds.lower[below]])
@@ -223,8 +227,7 @@ def least_distance(A: Array, b: Array, G: Array, h: Array) -> tuple[Array, Array
     length[length == 0.0] = 1.0
     G, h = G / length[:, None], h / length  # rows of any size
     x_0 = np.linalg.lstsq(A, b, rcond=None)[0]
-    missed = G @ x_0 > h
-    acting = acting_rows(A, x_0, G, h) if missed.any() else missed
+    acting = acting_rows(A, x_0, G, h)
     seen = set()
     for _ in range(MAX_SET_CHANGES):
         x, multipliers = with_equations(A, b, G, h, acting)
@@ -293,7 +296,8 @@ def kkt_residual(A: Array, b: Array, G: Array, h: Array, x: Array, multipliers: 
     terms = np.abs(A).T @ (np.abs(A) @ np.abs(x) + np.abs(b))
     scale = terms.max(initial=np.finfo(float).tiny)
     gradient = (A.T @ (A @ x - b) + G.T @ multipliers) / scale
-    moved = np.abs(x) + np.abs(np.linalg.lstsq(A, b, rcond=None)[0])
+    free = np.linalg.lstsq(A, b, rcond=None)[0] if multipliers.any() else x
+    moved = np.abs(x) + np.abs(free)
     gap = (h - G @ x) / (rounding(G, h, moved) / ROW_TOLERANCE)
     slack = multipliers / scale * np.abs(gap)
     return float(np.concatenate([np.abs(gradient), -gap, slack]).max(initial=0.0))

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -20,17 +20,15 @@ from screw_dynamics_ros.core.errors import (
     ArgumentError,
     InfeasibleConstraintsError,
     SingularClosureError,
-    UnknownNameError,
 )
 from screw_dynamics_ros.core.lie._arrays import finite_pose
 from screw_dynamics_ros.core.robot import actuated_robot as formulas
 from screw_dynamics_ros.core.robot.actuated_robot import Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, mimic_map
+from screw_dynamics_ros.core.tree.multibody_tree import JointLimits
 from screw_dynamics_ros.core.types import Array
 
-from ..absolute_coordinates.bodies import GROUND
 from . import dependent_motion, hybrid
 from .closure_equations import Mobility, closure_bias, closure_jacobian, mobility
 from .dependent_motion import Partition
@@ -42,6 +40,8 @@ from .position_closure import Closing, PositionClosure
 #: are some 1 / SINGULARITY_TOLERANCE times those of the actuated joints there, and with a gap of
 #: the tolerance their positions are not known any better.
 SINGULARITY_TOLERANCE = 1e-4
+#: Configuration of all joints to start from.
+Seed = ArrayLike | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +62,11 @@ class ClosedState:
     v: Array
     G: Array
     d: Array
+
+    def torques(self, of_all: Array) -> Array:
+        """Return G^T tau (k, ...): torques (n, ...) of all joints as those of the actuated ones."""
+        reduced: Array = self.G.T @ of_all
+        return reduced
 
 
 class ClosedRobot:
@@ -121,7 +126,7 @@ class ClosedRobot:
 
     def __init__(self, robot: Robot, loops: LoopClosures, *, tolerance: float = 1e-10) -> None:
         self.robot, self.loops, self.tolerance = robot, loops, tolerance
-        check_names(robot, loops)
+        loops.check(robot)
         refuse_load_friction(robot.tree, 'a mechanism with loops')
         self.joint_names = tuple(loops.actuated)
         self.places = [robot.joint_names.index(name) for name in self.joint_names]
@@ -161,7 +166,7 @@ class ClosedRobot:
     def _check_roles(self) -> None:
         """Refuse joints with motors or sensors that are too few, too many or the wrong ones."""
         J = self.closure_jacobian(self.assembly)
-        found = mobility(J, [k for k in range(self.robot.nv) if k not in self.places])
+        found = mobility(J, self.partition.others)
         count = len(self.joint_names)
         if found.mobility != count:
             raise InfeasibleConstraintsError(
@@ -205,12 +210,7 @@ class ClosedRobot:
     def limits(self) -> JointLimits:
         """Limits of the actuated joints."""
         of_all = self.robot.limits
-        return JointLimits(
-            *(
-                getattr(of_all, field)[self.places]
-                for field in ('lower', 'upper', 'velocity', 'effort')
-            )
-        )
+        return JointLimits(*(getattr(of_all, x.name)[self.places] for x in fields(of_all)))
 
     # --- formulas, see `ActuatedRobot` ------------------------------------------------------------
 
@@ -273,27 +273,24 @@ class ClosedRobot:
 
     # --- closure ----------------------------------------------------------------------------------
 
-    def close(self, q: ArrayLike, seed: ArrayLike | None = None, **options: Any) -> Closing:
+    def close(self, q: ArrayLike, seed: Seed = None, **options: Any) -> Closing:
         """Return positions of all joints for positions q (k,) of the actuated ones (C-008).
 
         `options`: tolerance, max_iterations; see `PositionClosure.close`.
         """
         given = finite('q', vector('q', self.nq, q))
         start = self.assembly if seed is None else vector('seed', self.robot.nq, seed)
-        return self._closure.close(
-            given, finite('seed', start), **{'tolerance': self.tolerance, **options}
-        )
+        options = {'tolerance': self.tolerance, **options}
+        return self._closure.close(given, finite('seed', start), **options)
 
-    def configuration(self, q: ArrayLike, seed: ArrayLike | None = None) -> Array:
+    def configuration(self, q: ArrayLike, seed: Seed = None) -> Array:
         """Return the positions (n,) of all joints; raises `InfeasibleConstraintsError`."""
         closing = self.close(q, seed)
         if not closing.success:
             raise InfeasibleConstraintsError(f'at {named(self.joint_names, q)}: {closing.message}')
         return closing.q
 
-    def state(
-        self, q: ArrayLike, v: ArrayLike | None = None, seed: ArrayLike | None = None
-    ) -> ClosedState:
+    def state(self, q: ArrayLike, v: ArrayLike | None = None, seed: Seed = None) -> ClosedState:
         """Return the state of all joints for that of the actuated ones, (k,) each (C-009).
 
         Raises
@@ -323,38 +320,33 @@ class ClosedRobot:
         q, v = vector('whole', self.robot.nq, whole), vector('rates', self.robot.nv, rates)
         return closure_bias(self.robot.tree, q, v, self.loops.closures)
 
-    def mobility(self, q: ArrayLike, seed: ArrayLike | None = None) -> Mobility:
+    def mobility(self, q: ArrayLike, seed: Seed = None) -> Mobility:
         """Return mobility, rank of the closure equations and gained degrees of freedom (C-011).
 
         Also valid in singular configurations.
         """
         J = self.closure_jacobian(self.configuration(q, seed))
-        return mobility(J, [k for k in range(self.robot.nv) if k not in self.places])
+        return mobility(J, self.partition.others)
 
     # --- kinematics -------------------------------------------------------------------------------
 
-    def link_pose(self, q: ArrayLike, link: str, seed: ArrayLike | None = None) -> Array:
+    def link_pose(self, q: ArrayLike, link: str, seed: Seed = None) -> Array:
         """Return the pose of a link in the root frame, (4, 4)."""
         return self.robot.link_pose(self.configuration(q, seed), link)
 
-    def link_poses(self, q: ArrayLike, seed: ArrayLike | None = None) -> Array:
+    def link_poses(self, q: ArrayLike, seed: Seed = None) -> Array:
         """Return the poses of all links, (n_links, 4, 4)."""
         return self.robot.link_poses(self.configuration(q, seed))
 
     def jacobian(
-        self,
-        q: ArrayLike,
-        link: str,
-        representation: str = 'hybrid',
-        seed: ArrayLike | None = None,
+        self, q: ArrayLike, link: str, representation: str = 'hybrid', seed: Seed = None
     ) -> Array:
         """Return the active-joint Jacobian J G, (6, k): twist of a link for rates of the motors.
 
         The loops stay closed (Bruyninckx 2010, (5.29), C-010).
         """
         state = self.state(q, seed=seed)
-        jacobian: Array = self.robot.jacobian(state.q, link, representation) @ state.G
-        return jacobian
+        return np.asarray(self.robot.jacobian(state.q, link, representation) @ state.G)
 
     def velocity(
         self,
@@ -362,7 +354,7 @@ class ClosedRobot:
         v: ArrayLike,
         link: str,
         representation: str = 'hybrid',
-        seed: ArrayLike | None = None,
+        seed: Seed = None,
     ) -> Array:
         """Return the twist of a link, (6,)."""
         state = self.state(q, v, seed)
@@ -393,15 +385,14 @@ class ClosedRobot:
         v: ArrayLike,
         a: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
-        seed: ArrayLike | None = None,
+        seed: Seed = None,
     ) -> Array:
         """Return the torques of the actuated joints, (k,) [N m, N]: G^T of those of all joints."""
         state = self.state(q, v, seed)
         whole = state.G @ finite('a', vector('a', self.nv, a)) + state.d
-        tau: Array = state.G.T @ self.robot.inverse_dynamics(
-            state.q, state.v, whole, external_wrenches
+        return state.torques(
+            self.robot.inverse_dynamics(state.q, state.v, whole, external_wrenches)
         )
-        return tau
 
     def forward_dynamics(
         self,
@@ -409,45 +400,42 @@ class ClosedRobot:
         v: ArrayLike,
         tau: ArrayLike,
         external_wrenches: Mapping[str, ArrayLike] | None = None,
-        seed: ArrayLike | None = None,
+        seed: Seed = None,
     ) -> Array:
         """Return the accelerations of the actuated joints, (k,), under their torques."""
         state = self.state(q, v, seed)
         needed = self.robot.inverse_dynamics(state.q, state.v, state.d, external_wrenches)
         given = finite('tau', vector('tau', self.nv, tau))
-        M = state.G.T @ self.robot.mass_matrix(state.q) @ state.G
-        a: Array = np.linalg.solve(M, given - state.G.T @ needed)
+        M = state.torques(self.robot.mass_matrix(state.q) @ state.G)
+        a: Array = np.linalg.solve(M, given - state.torques(needed))
         return a
 
-    def mass_matrix(self, q: ArrayLike, seed: ArrayLike | None = None) -> Array:
+    def mass_matrix(self, q: ArrayLike, seed: Seed = None) -> Array:
         """Return G^T M G, (k, k)."""
         state = self.state(q, seed=seed)
-        M: Array = state.G.T @ self.robot.mass_matrix(state.q) @ state.G
-        return M
+        return state.torques(self.robot.mass_matrix(state.q) @ state.G)
 
-    def gravity_torques(self, q: ArrayLike, seed: ArrayLike | None = None) -> Array:
+    def gravity_torques(self, q: ArrayLike, seed: Seed = None) -> Array:
         """Return the torques of the actuated joints that balance gravity at rest, (k,)."""
         state = self.state(q, seed=seed)
-        tau: Array = state.G.T @ self.robot.gravity_torques(state.q)
-        return tau
+        return state.torques(self.robot.gravity_torques(state.q))
 
-    def coriolis_torques(self, q: ArrayLike, v: ArrayLike, seed: ArrayLike | None = None) -> Array:
+    def coriolis_torques(self, q: ArrayLike, v: ArrayLike, seed: Seed = None) -> Array:
         """Return G^T (M d + C v), (k,): Coriolis and centrifugal torques, also of the loops."""
         state = self.state(q, v, seed)
-        of_all = self.robot.mass_matrix(state.q) @ state.d
-        tau: Array = state.G.T @ (of_all + self.robot.coriolis_torques(state.q, state.v))
-        return tau
+        of_loops = self.robot.mass_matrix(state.q) @ state.d
+        return state.torques(of_loops + self.robot.coriolis_torques(state.q, state.v))
 
-    def kinetic_energy(self, q: ArrayLike, v: ArrayLike, seed: ArrayLike | None = None) -> float:
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike, seed: Seed = None) -> float:
         """Return the kinetic energy [J]."""
         state = self.state(q, v, seed)
         return float(self.robot.kinetic_energy(state.q, state.v))
 
-    def potential_energy(self, q: ArrayLike, seed: ArrayLike | None = None) -> float:
+    def potential_energy(self, q: ArrayLike, seed: Seed = None) -> float:
         """Return the potential energy [J], as `Robot.potential_energy`."""
         return float(self.robot.potential_energy(self.configuration(q, seed)))
 
-    def center_of_mass(self, q: ArrayLike, seed: ArrayLike | None = None) -> Array:
+    def center_of_mass(self, q: ArrayLike, seed: Seed = None) -> Array:
         """Return the center of mass in the root frame, (3,) [m]."""
         return self.robot.center_of_mass(self.configuration(q, seed))
 
@@ -475,15 +463,9 @@ class ClosedRobot:
         """
         q, v = vector('whole', self.robot.nq, whole), vector('rates', self.robot.nv, rates)
         moved, motion, tau = hybrid.roles(self.robot.joint_names, accelerations, torques or {})
-        return hybrid.hybrid_motion(
-            self.robot.mass_matrix(q),
-            self.closure_jacobian(q),
-            moved,
-            motion,
-            tau,
-            self.robot.inverse_dynamics(q, v, np.zeros(self.robot.nv)),
-            self.closure_bias(q, v),
-        )
+        at_rest = self.robot.inverse_dynamics(q, v, np.zeros(self.robot.nv))
+        M, J, bias = self.robot.mass_matrix(q), self.closure_jacobian(q), self.closure_bias(q, v)
+        return hybrid.hybrid_motion(M, J, moved, motion, tau, at_rest, bias)
 
     def hybrid_kinematics(
         self,
@@ -506,39 +488,6 @@ class ClosedRobot:
         return hybrid.hybrid_motion(np.diag(K), J, moved, motion, tau, at_rest, np.zeros(len(J)))
 
 
-def check_names(robot: Robot, loops: LoopClosures) -> None:
-    """Raise unless all joints and links of some closures are there, and have one coordinate."""
-    for joint, (_, v) in zip(robot.joint_names, map(robot.joint_coordinates, robot.joint_names)):
-        if v.stop - v.start != 1:
-            raise ArgumentError(
-                f'joint {joint!r} has {v.stop - v.start} freedoms; closures are for joints with '
-                'one: take an AbsoluteSystem'
-            )
-    if robot.floating_base:
-        raise ArgumentError('closures are for robots with a fixed base: take an AbsoluteSystem')
-    if not loops.closures:
-        raise ArgumentError('there are no closures; a Robot needs none')
-    leaders = mimic_map(robot.description)
-    for joint in (*loops.actuated, *loops.sensed, *loops.positions):
-        leader = leaders[joint][0] if joint in leaders else joint
-        if leader != joint:
-            raise ArgumentError(
-                f'loop closures: joint {joint!r} mimics {leader!r}: it has no motor, sensor or '
-                f'position of its own; name {leader!r}'
-            )
-        if joint not in robot.joint_names:
-            raise UnknownNameError(
-                f'loop closures: no joint named {joint!r}; there are {", ".join(robot.joint_names)}'
-            )
-    for closure in loops.closures:
-        for link in (closure.parent, closure.child):
-            if link not in robot.link_names and link != GROUND:
-                raise UnknownNameError(
-                    f'closure {closure.name!r}: no link named {link!r}; there are '
-                    f'{", ".join(robot.link_names)}'
-                )
-
-
 def finite(name: str, values: Array) -> Array:
     """Return an array; raises `ArgumentError` if it has elements that are not finite."""
     if not np.isfinite(values).all():
@@ -548,5 +497,4 @@ def finite(name: str, values: Array) -> Array:
 
 def named(joints: Sequence[str], q: ArrayLike) -> str:
     """Return positions of joints as text."""
-    values = float_array('q', q).tolist()
-    return ', '.join(f'{joint} = {value:.6g}' for joint, value in zip(joints, values))
+    return ', '.join(f'{joint} = {x:.6g}' for joint, x in zip(joints, float_array('q', q)))

@@ -12,9 +12,11 @@ from typing import Any
 from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.description.file_entries import check_keys, number_of, quoted
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
-from screw_dynamics_ros.core.errors import DescriptionError
+from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
+from screw_dynamics_ros.core.robot.robot import Robot
+from screw_dynamics_ros.core.tree.multibody_tree import mimic_map
 
-from ..absolute_coordinates.bodies import ConstraintJoint
+from ..absolute_coordinates.bodies import GROUND, ConstraintJoint
 from ..absolute_coordinates.from_description import loop_closures
 from ..absolute_coordinates.lower_pairs import PAIRS
 
@@ -45,6 +47,40 @@ class LoopClosures:
     sensed: Sequence[str] = ()
     positions: Mapping[str, float] = field(default_factory=dict)
     tolerance: float = 1e-3
+
+    def check(self, robot: Robot) -> None:
+        """Raise unless a robot has their joints and links, and its joints have one coordinate."""
+        for joint in robot.joint_names:
+            _, v = robot.joint_coordinates(joint)
+            if v.stop - v.start != 1:
+                raise ArgumentError(
+                    f'joint {joint!r} has {v.stop - v.start} freedoms; closures are for joints '
+                    'with one: take an AbsoluteSystem'
+                )
+        if robot.floating_base:
+            raise ArgumentError('closures are for robots with a fixed base: take an AbsoluteSystem')
+        if not self.closures:
+            raise ArgumentError('there are no closures; a Robot needs none')
+        leaders = mimic_map(robot.description)
+        for joint in (*self.actuated, *self.sensed, *self.positions):
+            leader = leaders[joint][0] if joint in leaders else joint
+            if leader != joint:
+                raise ArgumentError(
+                    f'loop closures: joint {joint!r} mimics {leader!r}: it has no motor, sensor or '
+                    f'position of its own; name {leader!r}'
+                )
+            if joint not in robot.joint_names:
+                raise UnknownNameError(
+                    f'loop closures: no joint named {joint!r}; there are '
+                    f'{", ".join(robot.joint_names)}'
+                )
+        for closure in self.closures:
+            for link in (closure.parent, closure.child):
+                if link not in robot.link_names and link != GROUND:
+                    raise UnknownNameError(
+                        f'closure {closure.name!r}: no link named {link!r}; there are '
+                        f'{", ".join(robot.link_names)}'
+                    )
 
     @classmethod
     def of(cls, description: RobotDescription) -> LoopClosures:

@@ -23,6 +23,14 @@ A change within a change starts from the parameters at that moment.
 (0.25, {})
 
 Source: Müller 2018b, section 6 (D-17, D-43); Bruyninckx 2010, section 4.12.9 (B-101).
+
+Changes that take some time.
+
+>>> halfway = Transition(begin=10.0, duration=4.0)
+>>> [halfway.share(now) for now in (9.0, 10.0, 11.0, 14.0, 20.0)]
+[0.0, 0.0, 0.25, 1.0, 1.0]
+
+One body of all links of a description: what a tool adds to the link that carries it.
 """
 
 from __future__ import annotations
@@ -35,10 +43,48 @@ import numpy as np
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.errors import UnknownNameError
+from screw_dynamics_ros.core.description.robot_description import RobotDescription
+from screw_dynamics_ros.core.errors import (
+    ArgumentError,
+    DescriptionError,
+    InertiaError,
+    UnknownNameError,
+)
+from screw_dynamics_ros.core.kinematics.configurations import neutral
+from screw_dynamics_ros.core.kinematics.poe import link_pose
+from screw_dynamics_ros.core.tree.multibody_tree import build_tree
 from screw_dynamics_ros.core.types import Array
 
-from .transition import Transition, check_duration, share_at
+MAX_DURATION_S = 3600.0  # that a transition may take
+
+
+@dataclass(frozen=True, eq=False)
+class Transition:
+    """What something is at `begin` [s] becomes something else over `duration` [s]."""
+
+    begin: float
+    duration: float
+
+    def share(self, now: float) -> float:
+        """Return s, 0 until the begin and 1 from the end on; at once if the duration is 0."""
+        return share_at(self.begin, self.duration, now)
+
+
+@typed
+def share_at(begin: float, duration: float, now: float) -> float:
+    """Return `Transition.share`."""
+    if now >= begin + duration:
+        return 1.0
+    return max(0.0, now - begin) / duration if duration != 0.0 else 0.0
+
+
+def check_duration(duration: float) -> None:
+    """Raise `ArgumentError` unless a transition can take so long [s]."""
+    if not 0.0 <= duration <= MAX_DURATION_S:
+        raise ArgumentError(
+            f'the transition time must be in [0, {MAX_DURATION_S:g}] s, got {duration!r}'
+        )
+
 
 #: A transition, and the parameters (n,) of a robot before and after it.
 Line = tuple[Transition, Array, Array]
@@ -229,3 +275,37 @@ def mixture(parts: Iterable[tuple[float, RigidBody]]) -> RigidBody:
         d = body.com - com
         matrix += w * body.matrix + m * (d @ d * np.eye(3) - np.outer(d, d))
     return RigidBody(float(masses.sum()), com, matrix)
+
+
+def tool_body(description: RobotDescription, pose: Array) -> RigidBody:
+    """Return all links of a tool together, its joints at their neutral positions.
+
+    Parameters
+    ----------
+    description : RobotDescription
+    pose : (4, 4) array
+        Of the root link of the tool, in the frame of the result.
+
+    Raises
+    ------
+    DescriptionError
+        No link has a mass.
+    InertiaError
+        No body has the inertia of a link, which is named.
+    """
+    tree = build_tree(description)
+    q, parts = neutral(tree), []
+    for link, frame in tree.frames.items():
+        inertia = frame.inertia
+        if inertia is None or not inertia.mass:
+            continue
+        try:
+            body = RigidBody(inertia.mass, inertia.com, inertia.matrix)
+        except InertiaError as error:  # the description may have been read without its checks
+            raise InertiaError(f'link {link!r} of {description.name}: {error}') from None
+        parts.append((1.0, body.moved(pose @ link_pose(tree, q, link))))
+    if not parts:
+        raise DescriptionError(
+            f'{description.name}: no link has a mass; give the links their <inertial>'
+        )
+    return mixture(parts)

@@ -147,7 +147,7 @@ def test_ends_of_a_chain_are_held(names, bend):
     assert np.abs(robot.link_pose(found.q, 'tool') - C).max() < 1e-11
     assert distances(found.q, q)[found.nearest(q)] < (1e-9 if bend else 2.0)
     assert len(found) >= 8
-    direct = robot._all_solvers['tool']._arms[tuple(names)]._direct(C, q[[0, 7]], NOTHING)
+    direct = robot._all_solvers['tool']._arm(tuple(names))._direct(C, q[[0, 7]], NOTHING)
     assert (direct is not None) == (bend > 0.0)
     locked['a'] += 0.5  # some branches do not reach that far
     far = robot.all_inverse_kinematics(C, 'tool', locked=locked)

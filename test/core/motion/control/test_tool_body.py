@@ -9,7 +9,7 @@ import pytest
 from screw_dynamics_ros.core.description import Inertia, Joint, Limits, Link, RobotDescription
 from screw_dynamics_ros.core.errors import DescriptionError, InertiaError
 from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.motion.control.tool_body import tool_body
+from screw_dynamics_ros.core.motion.control.payload_transitions import tool_body
 from support.models import random_description, to_urdf
 
 
