@@ -14,7 +14,6 @@ import time
 import timeit
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,14 +22,7 @@ from ..core import Robot
 from ..core.compile.kernels import BACKENDS
 from ..core.description.formats import read_robot_description
 from ..entry import DONE
-from .command_line import (
-    ROBOT_FILE,
-    add_arguments_of,
-    command_parser,
-    execute,
-    progress_bar,
-    read_description,
-)
+from .command_line import add_robot, command_parser, execute, option, progress_bar, robot_text
 from .report import Section, text
 
 SAMPLES = 4096
@@ -61,11 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Print the table."""
-    urdf = read_description(options.description, options.description_arguments)
+    urdf = robot_text(options)
     robot = Robot(
-        read_robot_description(urdf),
-        floating_base=options.floating_base,
-        backend=options.backend,
+        read_robot_description(urdf), floating_base=options.floating_base, backend=options.backend
     )
     functions = options.functions or list(FUNCTIONS)
     measured = []
@@ -81,19 +71,16 @@ def run(options: argparse.Namespace) -> int:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = command_parser('bench', __doc__)
-    parser.add_argument('description', type=Path, metavar='FILE', help=ROBOT_FILE)
-    add_arguments_of(parser, 'description', 'FILE')
-    parser.add_argument(
-        'functions',
-        nargs='*',
+    add_robot(parser)
+    option(
+        parser,
+        'functions FUNCTION',
+        f'some of {", ".join(FUNCTIONS)} (default: all)',
         default=[],
-        metavar='FUNCTION',
-        help=f'some of {", ".join(FUNCTIONS)} (default: all)',
+        nargs='*',
     )
-    parser.add_argument('--backend', default='auto', choices=('auto', *BACKENDS))
-    parser.add_argument(
-        '--floating-base', action='store_true', help='floating base: the root link moves freely'
-    )
+    option(parser, '--backend', default='auto', choices=('auto', *BACKENDS))
+    option(parser, '--floating-base', 'floating base: the root link moves freely')
     options = parser.parse_args(arguments)
     for name in options.functions:
         if name not in FUNCTIONS:

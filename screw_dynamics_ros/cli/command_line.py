@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -28,6 +28,17 @@ MAX_TIMEOUT_S = 600.0
 LINE_PERIOD_S = 30.0  # of lines of progress
 ROBOT_FILE = 'a URDF, xacro, SDFormat or MJCF file'
 GRAVITY = (0.0, 0.0, -9.81)  # m/s^2
+STYLE = {
+    'font.size': 9,
+    'axes.titlesize': 10,
+    'axes.spines.top': False,
+    'axes.spines.right': False,
+    'axes.grid': True,
+    'axes.grid.axis': 'y',
+    'grid.color': '#e4e4e4',
+    'axes.axisbelow': True,
+    'legend.frameon': False,
+}  # of matplotlib
 
 
 class UnusableError(Exception):
@@ -154,29 +165,60 @@ def command_parser(
     )
 
 
+def option(
+    parser: argparse._ActionsContainer,
+    words: str,
+    text: str | None = None,
+    kind: Callable[[str], Any] | None = None,
+    default: Any = None,
+    **more: Any,
+) -> None:
+    """Add an argument to a parser or a group.
+
+    Parameters
+    ----------
+    parser : argparse.ArgumentParser or group
+    words : str
+        Its names and the names of its values, such as '-o --output FILE' or '--gravity X Y Z'; an
+        option without values is a switch, unless it has choices.
+    text : str, optional
+        For the help.
+    kind : callable, optional
+        Returns the value of a word; raises `argparse.ArgumentTypeError`.
+    default : optional
+    **more
+        As for `argparse.ArgumentParser.add_argument`.
+    """
+    first, *others = words.split()
+    names = [first, *(word for word in others if word.startswith('-'))]
+    values = tuple(word for word in others if not word.startswith('-'))
+    if first.startswith('-') and not values and 'choices' not in more:
+        parser.add_argument(*names, action='store_true', help=text, **more)
+        return
+    if len(values) > 1:
+        more['nargs'] = len(values)
+    if values:
+        more.setdefault('metavar', values if len(values) > 1 else values[0])
+    parser.add_argument(*names, help=text, type=kind or str, default=default, **more)
+
+
 def own_arguments(arguments: Sequence[str]) -> list[str]:
     """Return the arguments before --ros-args; a launch file appends the others."""
     own = list(arguments)
     return own[: own.index('--ros-args')] if '--ros-args' in own else own
 
 
-def seconds(text: str) -> float:
-    """Return a time of the command line; raises `argparse.ArgumentTypeError`."""
+def _float(text: str) -> float:
+    """Return a number, NaN for other text."""
     try:
-        value = float(text)
+        return float(text)
     except ValueError:
-        value = -1.0
-    if not 0.0 <= value <= MAX_TIMEOUT_S:  # so is NaN
-        raise argparse.ArgumentTypeError(f'{text!r} is not between 0 and {MAX_TIMEOUT_S:g} s')
-    return value
+        return math.nan
 
 
 def number(text: str) -> float:
     """Return a finite number; raises `argparse.ArgumentTypeError`."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = _float(text)
     if not math.isfinite(value):
         raise argparse.ArgumentTypeError(f'{text!r} is not a finite number')
     return value
@@ -190,30 +232,84 @@ def positive(text: str) -> float:
     return value
 
 
+def between(low: float, high: float, unit: str = '') -> Callable[[str], float]:
+    """Return the kind of numbers in a range."""
+
+    def kind(text: str) -> float:
+        value = _float(text)
+        if not low <= value <= high:  # so is NaN
+            raise argparse.ArgumentTypeError(
+                f'{text!r} is not between {low:g} and {high:g} {unit}'.rstrip()
+            )
+        return value
+
+    return kind
+
+
+seconds = between(0.0, MAX_TIMEOUT_S, 's')
+
+
+def whole(low: int, high: float = math.inf) -> Callable[[str], int]:
+    """Return the kind of whole numbers in a range."""
+
+    def kind(text: str) -> int:
+        value = int(text) if text.isdecimal() else -1
+        if not low <= value <= high:
+            limits = f'of at least {low}' if high == math.inf else f'from {low} to {high}'
+            raise argparse.ArgumentTypeError(f'{text!r} is not a whole number {limits}')
+        return value
+
+    return kind
+
+
 def names(words: str) -> tuple[str, ...]:
     """Return the words of a comma-separated list."""
     return tuple(word.strip() for word in words.split(',') if word.strip())
 
 
+def some_of(known: Collection[str]) -> Callable[[str], tuple[str, ...]]:
+    """Return the kind of lists of some of these names, in any case."""
+
+    def kind(words: str) -> tuple[str, ...]:
+        chosen = names(words.lower())
+        if not chosen or not set(chosen) <= set(known):
+            raise argparse.ArgumentTypeError(
+                f'{words!r}: expected names of {", ".join(known)}, separated by commas'
+            )
+        return chosen
+
+    return kind
+
+
+def add_robot(parser: argparse.ArgumentParser, text: str = ROBOT_FILE, **more: Any) -> None:
+    """Add the argument FILE, a description, and --description-arguments; see `robot_text`."""
+    option(parser, 'description FILE', text, Path, **more)
+    add_arguments_of(parser, 'description', 'FILE')
+
+
+def robot_text(options: argparse.Namespace) -> str:
+    """Return the description of the options of `add_robot`; raises as `read_description`."""
+    return read_description(options.description, options.description_arguments)
+
+
 def add_gravity(parser: argparse.ArgumentParser) -> None:
     """Add the option --gravity."""
-    parser.add_argument(
-        '--gravity',
-        type=number,
-        nargs=3,
-        default=GRAVITY,
-        metavar=('X', 'Y', 'Z'),
-        help='acceleration of free fall in the root frame [m/s^2] (default: 0 0 -9.81)',
+    option(
+        parser,
+        '--gravity X Y Z',
+        'acceleration of free fall in the root frame [m/s^2] (default: 0 0 -9.81)',
+        number,
+        GRAVITY,
     )
 
 
 def add_arguments_of(parser: argparse.ArgumentParser, name: str, file: str) -> None:
     """Add the option --NAME-arguments for the arguments of a description."""
-    parser.add_argument(
-        f'--{name}-arguments',
+    option(
+        parser,
+        f'--{name}-arguments ARGUMENTS',
+        f'arguments of {file}, if that is a xacro file: "name:=value name:=value"',
         default='',
-        metavar='ARGUMENTS',
-        help=f'arguments of {file}, if that is a xacro file: "name:=value name:=value"',
     )
 
 
@@ -292,6 +388,24 @@ def save_figure(figure: Any, path: Path, dpi: int) -> None:
     buffer = io.BytesIO()
     figure.savefig(buffer, format=path.suffix[1:], dpi=dpi)
     write_whole(path, buffer.getvalue())
+
+
+@contextmanager
+def drawing(path: Path, dpi: int) -> Iterator[Any]:
+    """Yield pyplot to draw one figure, and write it like `save_figure`.
+
+    Raises ImportError without matplotlib.
+    """
+    import matplotlib
+
+    matplotlib.use('Agg')
+    from matplotlib import pyplot
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with pyplot.rc_context(STYLE):
+        yield pyplot
+        save_figure(pyplot.gcf(), path, dpi)
+        pyplot.close()
 
 
 def write_file(path: Path, option: str, content: str | bytes) -> None:

@@ -16,6 +16,7 @@ import argparse
 import io
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,17 +32,18 @@ from ..core.units import NANOSECONDS
 from ..entry import DONE, NEGATIVE
 from ..nodes.parameters.robot_parameters import robot_parameters
 from .command_line import (
-    ROBOT_FILE,
     UnusableError,
-    add_arguments_of,
     add_gravity,
+    add_robot,
     command_parser,
     execute,
     exit_statuses,
     names,
+    option,
     positive,
     progress_bar,
-    read_description,
+    robot_text,
+    whole,
     write_file,
 )
 from .recorded_joints import add_drives
@@ -62,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     writers = [writer(path) for path in options.output]
     if options.periods * options.period * options.rate > MAX_POINTS:
         raise UnusableError(f'more than {MAX_POINTS} points; lower --rate, --period or --periods')
-    text = read_description(options.description, options.description_arguments)
+    text = robot_text(options)
     description = read_robot_description(text)
     drives = robot_parameters(options.drives).drives(description)
     robot = Robot(description, gravity=options.gravity, drives=drives)
@@ -148,67 +150,34 @@ def writer(path: Path) -> Callable[[Sequence[str], Array, Array], str]:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = command_parser('excite', __doc__, exit_statuses('no motion within the limits'))
-    add = parser.add_argument
-    add('description', type=Path, metavar='FILE', help=ROBOT_FILE)
-    add_arguments_of(parser, 'description', 'FILE')
+    add = partial(option, parser)
+    add_robot(parser)
     add_drives(parser)
     add(
-        '--output',
-        '-o',
-        type=Path,
+        '--output -o FILE',
+        '.yaml: a goal of FollowJointTrajectory; .csv: a table; may be given twice',
+        Path,
+        [],
         action='append',
-        default=[],
-        metavar='FILE',
-        help='.yaml: a goal of FollowJointTrajectory; .csv: a table; may be given twice',
     )
-    add('--period', type=positive, default=10.0, metavar='S', help='duration of the motion (10)')
-    add('--harmonics', type=count, default=5, metavar='N', help='highest frequency: N / period (5)')
-    add('--periods', type=count, default=2, metavar='N', help='repetitions of the motion (2)')
+    add('--period S', 'duration of the motion (10)', positive, 10.0)
+    add('--harmonics N', 'highest frequency: N / period (5)', whole(1), 5)
+    add('--periods N', 'repetitions of the motion (2)', whole(1), 2)
+    add('--range FRACTION', 'fraction of the joint ranges to use (1)', positive, 1.0)
+    add('--speed FRACTION', 'fraction of the velocity limits to use (1)', positive, 1.0)
     add(
-        '--range',
-        type=positive,
-        default=1.0,
-        metavar='FRACTION',
-        help='fraction of the joint ranges to use (1)',
+        '--acceleration A',
+        'acceleration limit [rad/s^2, m/s^2] (default: full speed within 0.5 s)',
+        positive,
     )
-    add(
-        '--speed',
-        type=positive,
-        default=1.0,
-        metavar='FRACTION',
-        help='fraction of the velocity limits to use (1)',
-    )
-    add(
-        '--acceleration',
-        type=positive,
-        metavar='A',
-        help='acceleration limit [rad/s^2, m/s^2] (default: full speed within 0.5 s)',
-    )
-    add('--ignore-effort', action='store_true', help='ignore the effort limits')
-    add('--joints', type=names, metavar='A,B', help='joints that move (all)')
-    add('--payload', default='', metavar='LINK', help='design the motion for the payload on a link')
-    add('--rate', type=positive, default=20.0, metavar='HZ', help='rate of the points written (20)')
-    add(
-        '--restarts',
-        type=count,
-        default=24,
-        metavar='N',
-        help='number of random initial motions (24)',
-    )
-    add('--seed', type=int, default=0, help='seed of the search (0)')
+    add('--ignore-effort', 'ignore the effort limits')
+    add('--joints A,B', 'joints that move (all)', names)
+    add('--payload LINK', 'design the motion for the payload on a link', default='')
+    add('--rate HZ', 'rate of the points written (20)', positive, 20.0)
+    add('--restarts N', 'number of random initial motions (24)', whole(1), 24)
+    add('--seed SEED', 'seed of the search (0)', int, 0)
     add_gravity(parser)
     return parser.parse_args(arguments)
-
-
-def count(text: str) -> int:
-    """Return a positive whole number; raises `argparse.ArgumentTypeError`."""
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f'{text!r} is not a positive whole number')
-    return value
 
 
 def _moves(options: argparse.Namespace, name: str) -> bool:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ..core.description.formats import read_robot_description
 from ..entry import DONE
-from .command_line import add_arguments_of, command_parser, execute, read_description, write_file
+from .command_line import add_robot, command_parser, execute, option, robot_text, write_file
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Write the file."""
-    text = read_description(options.description, options.description_arguments)
+    text = robot_text(options)
     read_robot_description(text)
     write_file(options.urdf, 'URDF', text)
     return DONE
@@ -39,7 +39,6 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = command_parser('export', __doc__)
     what = 'an MJCF, SDFormat, xacro or URDF file'
-    parser.add_argument('description', type=Path, metavar='FILE', help=what)
-    add_arguments_of(parser, 'description', 'FILE')
-    parser.add_argument('urdf', type=Path, metavar='URDF', help='the file to write')
+    add_robot(parser, what)
+    option(parser, 'urdf URDF', 'the file to write', Path)
     return parser.parse_args(arguments)

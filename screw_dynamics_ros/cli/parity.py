@@ -14,6 +14,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -33,12 +34,16 @@ from .command_line import (
     UnusableError,
     add_arguments_of,
     add_gravity,
+    add_robot,
     command_parser,
     execute,
     exit_statuses,
-    names,
+    option,
     positive,
     read_description,
+    robot_text,
+    some_of,
+    whole,
 )
 from .library_messages import caught_messages
 
@@ -51,43 +56,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = command_parser('parity', __doc__, exit_statuses('some differ, or are missing'))
-    add = parser.add_argument
-    add('description', type=Path, metavar='FILE', help=ROBOT_FILE)
-    add_arguments_of(parser, 'description', 'FILE')
-    add(
-        '--against',
-        type=Path,
-        metavar='FILE',
-        help=f'{ROBOT_FILE} for the other programs (default: the same)',
-    )
+    add = partial(option, parser)
+    add_robot(parser)
+    add('--against FILE', f'{ROBOT_FILE} for the other programs (default: the same)', Path)
     add_arguments_of(parser, 'against', 'the FILE of --against')
-    add('--mjcf', type=Path, metavar='FILE', help='a model for MuJoCo instead of a URDF')
-    add('--only', type=programs, default=tuple(PROGRAMS), metavar='A,B', help='programs to compare')
+    add('--mjcf FILE', 'a model for MuJoCo instead of a URDF', Path)
+    add('--only A,B', 'programs to compare', some_of(PROGRAMS), tuple(PROGRAMS))
+    add('--require A,B', f'required programs, of {", ".join(PROGRAMS)}', some_of(PROGRAMS), ())
+    add('--states N', 'random states (default: 20)', whole(1, 10000), STATES)
+    add('--seed N', 'seed of the random states (default: 0)', int, 0)
     add(
-        '--require',
-        type=programs,
-        default=(),
-        metavar='A,B',
-        help=f'programs that must be compared: {", ".join(PROGRAMS)}',
-    )
-    add('--states', type=count, default=STATES, metavar='N', help='random states (default: 20)')
-    add('--seed', type=int, default=0, metavar='N', help='seed of the random states (default: 0)')
-    add(
-        '--tolerance',
-        type=positive,
-        default=TOLERANCE,
-        metavar='X',
-        help=f'relative difference below which models agree (default: {TOLERANCE:g})',
+        '--tolerance X',
+        f'relative difference below which models agree (default: {TOLERANCE:g})',
+        positive,
+        TOLERANCE,
     )
     add_gravity(parser)
-    add('--tip', default='', metavar='LINK', help='end of the chain that KDL computes')
-    add('--json', action='store_true', help='print the report as JSON')
+    add('--tip LINK', 'end of the chain that KDL computes', default='')
+    add('--json', 'print the report as JSON')
     return parser.parse_args(arguments)
 
 
 def run(options: argparse.Namespace) -> int:
     """Compare, and print the report."""
-    urdf = read_description(options.description, options.description_arguments)
+    urdf = robot_text(options)
     description = read_robot_description(urdf)
     check(description, options.tip)
     if options.mjcf is not None and not options.mjcf.is_file():
@@ -136,20 +128,3 @@ def verdict(outcomes: Sequence[ProgramOutcome], required: Sequence[str]) -> int:
         print(f'parity: {each.name} is required: {each.refusal}', file=sys.stderr)
     unequal = any(each.comparison and not each.comparison.agrees for each in outcomes)
     return NEGATIVE if missing or unequal else DONE
-
-
-def programs(words: str) -> tuple[str, ...]:
-    """Return names of programs; raises `argparse.ArgumentTypeError`."""
-    chosen = names(words.lower())
-    if not chosen or not set(chosen) <= set(PROGRAMS):
-        raise argparse.ArgumentTypeError(
-            f'{words!r}: expected names of {", ".join(PROGRAMS)}, separated by commas'
-        )
-    return chosen
-
-
-def count(text: str) -> int:
-    """Return a number of states; raises `argparse.ArgumentTypeError`."""
-    if not text.isdecimal() or not 1 <= int(text) <= 10000:
-        raise argparse.ArgumentTypeError(f'{text!r} is not a whole number from 1 to 10000')
-    return int(text)

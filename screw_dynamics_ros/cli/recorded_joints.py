@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -31,41 +32,40 @@ from ..ros.recordings import recording
 from ..ros.recordings.sources import RecordingError
 from ..ros.recordings.stacks import joint_state_stacks
 from ..ros.recordings.storage import Block, RecordingReader
-from .command_line import add_arguments_of, names, read_description
+from .command_line import add_arguments_of, names, option, read_description
 
 HELD_AT_ZERO = 'joints to hold at zero, with joints that mimic them; their states are ignored'
 
 
 def add_recorded_robot(parser: argparse.ArgumentParser, left_out: str = HELD_AT_ZERO) -> None:
     """Add the options of recorded robots; `left_out` is the help text of --leave-out."""
-    add = parser.add_argument
-    add('--urdf', type=Path, metavar='FILE', help='description to use instead of the recorded one')
+    add = partial(option, parser)
+    add('--urdf FILE', 'description to use instead of the recorded one', Path)
     add_arguments_of(parser, 'urdf', 'the FILE of --urdf')
     add(
-        '--topic',
+        '--topic TOPIC',
+        'topic of the joint states (default: /joint_states)',
         default='/joint_states',
-        help='topic of the joint states (default: /joint_states)',
     )
-    add('--description-topic', default='/robot_description', metavar='TOPIC')
+    add('--description-topic TOPIC', default='/robot_description')
     add_drives(parser)
-    add('--leave-out', type=names, default=(), metavar='A,B', help=left_out)
+    add('--leave-out A,B', left_out, names, ())
     add(
-        '--rename',
-        type=renaming,
+        '--rename OLD:=NEW',
+        'joint OLD of the recording is NEW in the description; may be repeated',
+        renaming,
+        [],
         action='append',
-        default=[],
-        metavar='OLD:=NEW',
-        help='joint OLD of the recording is NEW in the description; may be repeated',
     )
 
 
 def add_drives(parser: argparse.ArgumentParser) -> None:
     """Add --drives."""
-    parser.add_argument(
-        '--drives',
-        type=Path,
-        metavar='FILE',
-        help='parameter file with drives, effort scales and offsets, as written by identify',
+    option(
+        parser,
+        '--drives FILE',
+        'parameter file with drives, effort scales and offsets, as written by identify',
+        Path,
     )
 
 

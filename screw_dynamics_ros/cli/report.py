@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 
 from ..core.description.robot_description import Finding
+from .command_line import option
 
 MARKS = {'error': 'ERROR  ', 'warning': 'WARNING', 'info': 'note   '}
 
@@ -97,6 +98,4 @@ def html(title: str, sections: Iterable[Section], picture: bytes = b'') -> str:
 
 def add_html(parser: argparse.ArgumentParser) -> None:
     """Add the option --html."""
-    parser.add_argument(
-        '--html', type=Path, metavar='FILE', help='also write the report as one page of HTML'
-    )
+    option(parser, '--html FILE', 'also write the report as one page of HTML', Path)

@@ -10,6 +10,7 @@ import io
 import os
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -17,14 +18,18 @@ from screw_dynamics_ros.cli import command_line
 from screw_dynamics_ros.cli.command_line import (
     UnusableError,
     add_gravity,
+    between,
     command_parser,
     names,
     number,
+    option,
     own_arguments,
     positive,
     print_above,
     progress_bar,
     seconds,
+    some_of,
+    whole,
     write_file,
     write_whole,
 )
@@ -112,6 +117,9 @@ def test_gravity_is_three_finite_numbers():
         (seconds, ('0', '600', '1e-3'), ('-1e-9', '600.1', 'nan', 'inf', 'soon')),
         (number, ('0', '-1e300'), ('nan', '-inf', 'many')),
         (positive, ('1e-300', '5'), ('0', '-1', 'nan', 'inf')),
+        (between(0.0, 0.5), ('0', '0.5'), ('-1e-9', '0.51', 'nan')),
+        (whole(2), ('2', '99999'), ('1', '-3', '2.5', 'two', '')),
+        (whole(0, 101), ('0', '101'), ('102', '-1')),
     ],
 )
 def test_numbers_of_the_command_line(kind, valid, invalid):
@@ -124,6 +132,10 @@ def test_numbers_of_the_command_line(kind, valid, invalid):
 
 def test_names_are_separated_by_commas():
     assert names(' a, b c ,,d,') == ('a', 'b c', 'd')
+    assert some_of(('one', 'two'))('TWO, one') == ('two', 'one')
+    for words in ('three', '', 'one,three'):
+        with pytest.raises(argparse.ArgumentTypeError, match='expected names of one, two, sep'):
+            some_of(('one', 'two'))(words)
 
 
 def test_arguments_of_ros_are_not_those_of_the_command():
@@ -152,3 +164,23 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path, capsys):
     assert capsys.readouterr().out == f'written: {path}\n'
     with pytest.raises(UnusableError, match=rf'^argument -o: cannot write {path}/b: .*; name a '):
         write_file(path / 'b', '-o', 'content')
+
+
+def test_words_of_an_option():
+    """Names, then the names of its values; without values it is a switch, unless it has choices."""
+    parser = command_parser('examine', None)
+    option(parser, 'robot FILE', 'a robot')
+    option(parser, '-o --output FOLDER', 'a folder', Path)
+    option(parser, '--point X Y', 'a point', number, (0.0, 0.0))
+    option(parser, '--strict', 'a switch')
+    option(parser, '--kind', 'a kind', default='a', choices=('a', 'b'))
+    assert vars(parser.parse_args(['r'])) == {
+        'robot': 'r', 'output': None, 'point': (0.0, 0.0), 'strict': False, 'kind': 'a',
+    }  # fmt: skip
+    words = ['r', '-o', 'f', '--point', '1', '2', '--strict', '--kind', 'b']
+    assert vars(parser.parse_args(words)) == {
+        'robot': 'r', 'output': Path('f'), 'point': [1.0, 2.0], 'strict': True, 'kind': 'b',
+    }  # fmt: skip
+    shown = ' '.join(parser.format_help().split())
+    for text in ('FILE a robot', 'FOLDER a folder', '--point X Y a point', '--strict a switch'):
+        assert text in shown

@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, OUTPUTS
@@ -37,6 +38,7 @@ from ..command_line import (
     exit_statuses,
     heed_interrupts,
     names,
+    option,
     progress_bar,
 )
 from ..recorded_joints import add_recorded_robot, given_description
@@ -134,40 +136,31 @@ def request_of(options: argparse.Namespace) -> Request:
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the request."""
-    add = parser.add_argument
+    add = partial(option, parser)
     add(
-        '--outputs',
-        type=names,
-        default=(),
-        metavar='A,B',
-        help=f'outputs, from {", ".join(OUTPUTS)} (default: all except matrices)',
+        '--outputs A,B',
+        f'outputs, from {", ".join(OUTPUTS)} (default: all except matrices)',
+        names,
+        (),
     )
+    add('--frames A,B', 'links for outputs of links (default: the moving leaf links)', names, ())
     add(
-        '--frames',
-        type=names,
-        default=(),
-        metavar='A,B',
-        help='links for outputs of links (default: the moving leaf links)',
-    )
-    add(
-        '--set',
-        action='append',
+        '--set NAME=VALUE',
+        'a parameter of the nodes, such as observer=momentum or payload_mass=1.2',
         default=[],
-        metavar='NAME=VALUE',
-        help='a parameter of the nodes, such as observer=momentum or payload_mass=1.2',
+        action='append',
     )
     add(
         '--model-state',
-        action='store_true',
-        help='write all outputs in one message for each joint state, too, on /bringup/model_state',
+        'write all outputs in one message for each joint state, too, on /bringup/model_state',
     )
     add_recorded_robot(parser)
-    add('--namespace', default='', help='namespace of the added topics')
+    add('--namespace NAMESPACE', 'namespace of the added topics', default='')
     add(
         '--compression',
-        choices=COMPRESSIONS,
+        'compression of the added chunks (default: lz4)',
         default='lz4',
-        help='compression of the added chunks (default: lz4)',
+        choices=COMPRESSIONS,
     )
 
 
@@ -175,21 +168,16 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     partial = 'recordings of a folder were skipped, or outputs of --outputs have no messages'
     parser = command_parser('annotate', __doc__, exit_statuses(partial=partial))
-    parser.add_argument('recording', type=Path, metavar='RECORDING')
-    parser.add_argument('-o', '--output', type=Path, metavar='NAME', help='NAME.mcap or a folder')
-    parser.add_argument('--parquet', type=Path, metavar='FILE', help='write a table of the outputs')
-    parser.add_argument(
-        '--workers',
-        type=int,
-        default=0,
-        metavar='N',
-        help='number of processes for a folder (default: number of processors)',
+    option(parser, 'recording RECORDING', kind=Path)
+    option(parser, '-o --output NAME', 'NAME.mcap or a folder', Path)
+    option(parser, '--parquet FILE', 'write a table of the outputs', Path)
+    option(
+        parser,
+        '--workers N',
+        'number of processes for a folder (default: number of processors)',
+        int,
+        0,
     )
-    parser.add_argument(
-        '--scheduler',
-        default='',
-        metavar='ADDRESS',
-        help='address of a Dask cluster to use instead',
-    )
+    option(parser, '--scheduler ADDRESS', 'address of a Dask cluster to use instead', default='')
     add_options(parser)
     return parser.parse_args(arguments)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -52,17 +53,20 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.entry import DONE, NEGATIVE
 
 from ..command_line import (
-    ROBOT_FILE,
     UnusableError,
-    add_arguments_of,
+    add_robot,
+    between,
     command_parser,
     execute,
     exit_statuses,
     names,
     number,
+    option,
     positive,
     progress_bar,
-    read_description,
+    robot_text,
+    some_of,
+    whole,
     write_file,
 )
 from ..report import text
@@ -83,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Write the corrected URDF and the picture, print the report."""
-    urdf = read_description(options.description, options.description_arguments)
+    urdf = robot_text(options)
     result, validation, kind = calibrated(urdf, options)
     print(text(report.sections(result, validation, kind)))
     if not result.success:
@@ -203,109 +207,45 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     negative = 'not converged, no improvement by cross-validation (--output is not written)'
     parser = command_parser('calibrate', __doc__, exit_statuses(negative))
-    add = parser.add_argument
-    add('description', type=Path, metavar='FILE', help=ROBOT_FILE)
-    add_arguments_of(parser, 'description', 'FILE')
-    add('measurements', type=Path, metavar='MEASUREMENTS', help='a CSV, or a YAML (.yaml, .yml)')
-    add('--link', help='link of the target, unless MEASUREMENTS names links')
+    add = partial(option, parser)
+    add_robot(parser)
+    add('measurements MEASUREMENTS', 'a CSV, or a YAML (.yaml, .yml)', Path)
+    add('--link LINK', 'link of the target, unless MEASUREMENTS names links')
     add(
-        '--position-deviation',
-        type=positive,
+        '--position-deviation M',
+        'standard deviation of the instrument along each axis, or of distances [m]',
+        positive,
         required=True,
-        metavar='M',
-        help='standard deviation of the instrument along each axis, or of distances [m]',
+    )
+    add('--rotation-deviation RAD', 'standard deviation about each axis [rad], for poses', positive)
+    add('--center X Y Z', 'point from which distances are measured [m]', number)
+    add(
+        '--estimate A,B',
+        f'groups to correct, of {", ".join(GROUPS)} (default: {",".join(DEFAULT_ESTIMATE)})',
+        some_of(GROUPS),
+        DEFAULT_ESTIMATE,
+    )
+    add('--fixed A,B', 'parameters or joints to keep at their nominal values', names, ())
+    add(
+        '--base X Y Z ROLL PITCH YAW',
+        'initial or fixed pose of the root in the frame of the instrument [m, rad]',
+        number,
     )
     add(
-        '--rotation-deviation',
-        type=positive,
-        metavar='RAD',
-        help='standard deviation about each axis [rad], for poses',
+        '--target X Y Z ROLL PITCH YAW',
+        'pose of the target in the frame of the link [m, rad]',
+        number,
     )
     add(
-        '--center',
-        type=number,
-        nargs=3,
-        metavar=('X', 'Y', 'Z'),
-        help='point from which distances are measured [m]',
+        '--held-out FRACTION',
+        'fraction of the measurements held out for validation, at most 0.5 (default: 0)',
+        between(0.0, 0.5),
+        0.0,
     )
-    add(
-        '--estimate',
-        type=groups,
-        default=DEFAULT_ESTIMATE,
-        metavar='A,B',
-        help=f'groups to correct, of {", ".join(GROUPS)} (default: {",".join(DEFAULT_ESTIMATE)})',
-    )
-    add(
-        '--fixed',
-        type=names,
-        default=(),
-        metavar='A,B',
-        help='parameters or joints to keep at their nominal values',
-    )
-    six = ('X', 'Y', 'Z', 'ROLL', 'PITCH', 'YAW')
-    add(
-        '--base',
-        type=number,
-        nargs=6,
-        metavar=six,
-        help='initial or fixed pose of the root in the frame of the instrument [m, rad]',
-    )
-    add(
-        '--target',
-        type=number,
-        nargs=6,
-        metavar=six,
-        help='pose of the target in the frame of the link [m, rad]',
-    )
-    add(
-        '--held-out',
-        type=share,
-        default=0.0,
-        metavar='FRACTION',
-        help='fraction of the measurements held out for validation, at most 0.5 (default: 0)',
-    )
-    add(
-        '--folds',
-        type=folds,
-        default=FOLDS,
-        metavar='K',
-        help='number of folds of the cross-validation (default: %(default)s)',
-    )
-    add(
-        '--prior',
-        type=positive,
-        nargs=2,
-        metavar=('M', 'RAD'),
-        help='prior standard deviations of the errors of the robot',
-    )
-    add('--robust', action='store_true', help='detect, report and exclude outliers')
-    add('--output', type=Path, metavar='FILE', help='write the corrected URDF')
-    add('--force', action='store_true', help='write it without an improvement in cross-validation')
-    add('--picture', type=Path, metavar='FILE', help='residuals before and after (PNG, SVG, PDF)')
+    add('--folds K', 'folds of the cross-validation (default: %(default)s)', whole(2), FOLDS)
+    add('--prior M RAD', 'prior standard deviations of the errors of the robot', positive)
+    add('--robust', 'detect, report and exclude outliers')
+    add('--output FILE', 'write the corrected URDF', Path)
+    add('--force', 'write it without an improvement in cross-validation')
+    add('--picture FILE', 'residuals before and after (PNG, SVG, PDF)', Path)
     return parser.parse_args(arguments)
-
-
-def share(text: str) -> float:
-    """Return a number from 0 to 0.5; raises `argparse.ArgumentTypeError`."""
-    value = number(text)
-    if not 0.0 <= value <= 0.5:
-        raise argparse.ArgumentTypeError(f'{text!r} is not between 0 and 0.5')
-    return value
-
-
-def folds(text: str) -> int:
-    """Return an integer of at least 2; raises `argparse.ArgumentTypeError`."""
-    value = number(text)
-    if value < 2 or value != int(value):
-        raise argparse.ArgumentTypeError(f'{text!r} is not an integer of at least 2')
-    return int(value)
-
-
-def groups(words: str) -> tuple[str, ...]:
-    """Return groups of parameters; raises `argparse.ArgumentTypeError`."""
-    chosen = names(words)
-    if not chosen or not set(chosen) <= set(GROUPS):
-        raise argparse.ArgumentTypeError(
-            f'{words!r}: expected names of {", ".join(GROUPS)}, separated by commas'
-        )
-    return chosen

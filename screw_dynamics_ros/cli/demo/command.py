@@ -28,7 +28,16 @@ from screw_dynamics_ros import __version__
 from screw_dynamics_ros.entry import DONE, NEGATIVE
 from screw_dynamics_ros.ros.process.children import Children, free_domain
 
-from ..command_line import UnusableError, command_parser, execute, exit_statuses, progress_bar
+from ..command_line import (
+    UnusableError,
+    between,
+    command_parser,
+    execute,
+    exit_statuses,
+    option,
+    progress_bar,
+    whole,
+)
 from .recording import DemoRecording, Push
 from .report import as_text, make_report, save, save_picture
 
@@ -66,55 +75,26 @@ def demonstrate(options: argparse.Namespace) -> int:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = command_parser('demo', __doc__, exit_statuses('a comparison failed'))
-    parser.add_argument(
-        '--duration',
-        type=duration,
-        default=20.0,
-        metavar='S',
-        help=(
-            f'length of the run in seconds, {MIN_DURATION_S:g} to {MAX_DURATION_S:g} (default: 20)'
-        ),
+    option(
+        parser,
+        '--duration S',
+        f'length of the run in seconds, {MIN_DURATION_S:g} to {MAX_DURATION_S:g} (default: 20)',
+        between(MIN_DURATION_S, MAX_DURATION_S),
+        20.0,
     )
-    parser.add_argument(
-        '--results',
-        type=Path,
-        default=Path('results'),
-        metavar='FOLDER',
-        help='folder for demo.png and demo.json (default: results)',
+    option(
+        parser,
+        '--results FOLDER',
+        'folder for demo.png and demo.json (default: results)',
+        Path,
+        Path('results'),
     )
-    parser.add_argument(
-        '--domain',
-        type=domain,
-        metavar='ID',
-        help='ROS_DOMAIN_ID, 0 to 101 (default: an unused one)',
-    )
-    parser.add_argument(
-        '--view',
-        action='store_true',
-        help='also show the robot in a web browser, at an address that is printed',
-    )
+    option(parser, '--domain ID', 'ROS_DOMAIN_ID, 0 to 101 (default: an unused one)', whole(0, 101))
+    option(parser, '--view', 'also show the robot in a web browser, at an address that is printed')
     options = parser.parse_args(arguments)
     if options.view and find_spec('viser') is None:
         parser.error('argument --view: viser is not installed; install it: pip install viser')
     return options
-
-
-def duration(text: str) -> float:
-    """Return a duration of the command line."""
-    value = float(text)
-    if not MIN_DURATION_S <= value <= MAX_DURATION_S:
-        raise argparse.ArgumentTypeError(
-            f'{text} is not between {MIN_DURATION_S:g} and {MAX_DURATION_S:g} s'
-        )
-    return value
-
-
-def domain(text: str) -> int:
-    """Return a ROS domain of the command line; domains above 101 collide with other ports."""
-    value = int(text)
-    if not 0 <= value <= 101:
-        raise argparse.ArgumentTypeError(f'{text} is not between 0 and 101')
-    return value
 
 
 def conclude(recording: DemoRecording, push: Push, urdf: Path, results: Path) -> int:
@@ -198,10 +178,7 @@ PARAMETERS['bringup'].update(
         'qos_overrides./joint_states.subscription.reliability': 'reliable',
     }
 )
-PURPOSES = {
-    'simulator': 'simulated driver of an arm',
-    'bringup': 'model of the arm, compiling ...',
-}
+PURPOSES = {'simulator': 'simulated driver of an arm', 'bringup': 'model of the arm, compiling ...'}
 
 SPIN_TIMEOUT_S = 0.01  # longest wait for a message
 PROGRESS_PERIOD_S = 5.0  # between progress messages without data

@@ -14,13 +14,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
 
+from screw_dynamics_ros.comparison.peer import ModelSource, RefusalError
+from screw_dynamics_ros.comparison.pinocchio_peer import PinocchioPeer
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.types import Array
 
-from ..command_line import save_figure, write_whole
-from ..doctor.pinocchio_oracle import by_pinocchio
+from ..command_line import GRAVITY, drawing, write_whole
 from ..library_messages import caught_messages
 from ..report import Section, digits, text
 from .recording import OUTPUTS, STAMPED, DemoRecording, Push, singular_values
@@ -188,10 +190,7 @@ def compare_wrench(recording: DemoRecording, push: Push, robot: Robot) -> list[D
             'moment of 0 N m, worst error', worst(error[:, 3:]), LIMITS['moment worst'], 'N m'
         ),
         DemoComparison(
-            'force without push, worst',
-            worst(wrench[absent, :3]),
-            LIMITS['force worst'],
-            'N',
+            'force without push, worst', worst(wrench[absent, :3]), LIMITS['force worst'], 'N'
         ),
     ]
     return result
@@ -210,9 +209,7 @@ def compare_feedforward(recording: DemoRecording, push: Push, robot: Robot) -> D
     )
 
 
-def compare_model_state(
-    recording: DemoRecording,
-) -> tuple[list[DemoComparison], tuple[str, ...]]:
+def compare_model_state(recording: DemoRecording) -> tuple[list[DemoComparison], tuple[str, ...]]:
     """Compare ~/model_state with the separate topics; return a remark without its messages."""
     if not len(recording.series['model_state']):
         return [], ('screw_dynamics_msgs is not installed: ~/model_state is not compared',)
@@ -223,9 +220,7 @@ def compare_model_state(
 
 
 def compare_with_pinocchio(
-    recording: DemoRecording,
-    urdf: Path,
-    tool: str,
+    recording: DemoRecording, urdf: Path, tool: str
 ) -> tuple[list[DemoComparison], tuple[str, ...]]:
     """Compare tool frame and torques with Pinocchio; return a remark if it is not installed."""
     _, states, moving, gravity, coriolis = recording.together(
@@ -234,22 +229,31 @@ def compare_with_pinocchio(
     q, v, _ = np.split(states, 3, axis=1)
     deviations, printed = dict.fromkeys(PINOCCHIO, math.nan), []
     if len(states):
-        with caught_messages() as printed:
-            expected = by_pinocchio(urdf.read_text(), tool, recording.joints, q, v)
-        if expected is None:
-            return [], ('Pinocchio (pip install pin) is not installed: nothing compared with it',)
+        text = urdf.read_text()
+        described = read_robot_description(text)
+        try:
+            with caught_messages() as printed:
+                peer = PinocchioPeer(ModelSource(text, described, described, np.array(GRAVITY)))
+        except RefusalError as error:
+            return [], (f'Pinocchio {error}: nothing compared with it',)
+        G, c = peer.joints.gain, peer.joints.offset
+        free = [
+            joint.name for joint in described.joints if joint.kind.is_scalar and not joint.mimic
+        ]
+        order = [recording.joints.index(name) for name in free]
+        expected = [peer.compute(G @ x + c, G @ y) for x, y in zip(q[:, order], v[:, order])]
+        poses = np.array([each.poses[tool] for each in expected])
+        weight = np.array([each.gravity for each in expected])
+        bias = np.array([each.bias for each in expected])
         position, rotation = recording.tool_pose(moving)
-        deviations = dict(
-            zip(
-                PINOCCHIO,
-                (
-                    worst(position - expected.position),
-                    worst((rotation.inv() * expected.rotation).magnitude()),
-                    worst(gravity - expected.gravity),
-                    worst(coriolis - expected.coriolis),
-                ),
-            )
+        turned = rotation.inv() * Rotation.from_matrix(poses[:, :3, :3])
+        errors = (
+            position - poses[:, :3, 3],
+            turned.magnitude(),
+            gravity[:, order] - weight @ G,
+            coriolis[:, order] - (bias - weight) @ G,
         )
+        deviations = dict(zip(PINOCCHIO, map(worst, errors)))
     return [
         DemoComparison(f'{name} against Pinocchio', value, LIMITS['Pinocchio'], PINOCCHIO[name])
         for name, value in deviations.items()
@@ -332,30 +336,12 @@ def finite(value: Any) -> Any:
 
 
 COLORS = ('#0b6fa4', '#d1495b', '#3b8e5a', '#8d5fa8', '#e08e00', '#5b6770', '#17a2a2', '#a0522d')
-STYLE = {
-    'font.size': 9,
-    'axes.titlesize': 10,
-    'axes.titleweight': 'bold',
-    'axes.titlelocation': 'left',
-    'axes.spines.top': False,
-    'axes.spines.right': False,
-    'axes.grid': True,
-    'grid.color': '#e4e4e4',
-    'axes.axisbelow': True,
-    'legend.frameon': False,
-    'lines.linewidth': 1.4,
-}
 MAX_CURVE_POINTS = 4000  # per curve
 
 
 def save_picture(recording: DemoRecording, push: Push, path: Path, title: str) -> None:
     """Draw forces, torques, singular values and latency; raises ImportError without matplotlib."""
-    import matplotlib
-
-    matplotlib.use('Agg')
-    from matplotlib import pyplot
-
-    with pyplot.rc_context(STYLE):
+    with drawing(path, 110) as pyplot:
         figure, axes = pyplot.subplots(
             4, 1, figsize=(10, 11), sharex=True, height_ratios=(3, 4, 2, 2), layout='constrained'
         )
@@ -375,9 +361,6 @@ def save_picture(recording: DemoRecording, push: Push, path: Path, title: str) -
             axis.margins(x=0.0)
         axes[-1].set_xlabel('time [s]')
         axes[-1].set_xlim(left=0.0)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        save_figure(figure, path, 110)
-        pyplot.close(figure)
 
 
 def draw_force(axis: Any, recording: DemoRecording) -> None:
@@ -446,10 +429,7 @@ def draw_latency(axis: Any, recording: DemoRecording) -> None:
             level = float(np.percentile(milliseconds, percent))
             axis.axhline(level, color=color, lw=1.1, label=f'{percent} %: {level:.2f} ms')
             axis.set_ylim(0.0, 2.5 * level)
-    axis.set(
-        title='Latency to the last output, measured by this client',
-        ylabel='ms',
-    )
+    axis.set(title='Latency to the last output, measured by this client', ylabel='ms')
     beside(axis)
 
 

@@ -24,11 +24,12 @@ from ..command_line import (
     MAX_TIMEOUT_S,
     ROBOT_FILE,
     UnusableError,
-    add_arguments_of,
+    add_robot,
     command_parser,
     execute,
     exit_statuses,
-    read_description,
+    option,
+    robot_text,
     seconds,
     write_file,
 )
@@ -53,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     elif is_recorded(options.description):
         sections = examined(recorded_session(options), options.suggest)
     else:
-        urdf = read_description(options.description, options.description_arguments)
+        urdf = robot_text(options)
         sections = description_sections(Robot(read_robot_description(urdf)), urdf)
     if not sections:
         raise UnusableError(
@@ -74,38 +75,30 @@ def is_recorded(path: Path) -> bool:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = command_parser('doctor', __doc__, exit_statuses('errors, with --strict also warnings'))
-    parser.add_argument(
-        'description',
+    default = '(default: the published description)'
+    add_robot(parser, f'{ROBOT_FILE}, or a recording {default}', nargs='?')
+    option(
+        parser,
+        '--seconds S',
+        f'time for which joint states are recorded, at most {MAX_TIMEOUT_S:g} (default: 3)',
+        seconds,
+        3.0,
+    )
+    option(
+        parser,
+        '--wait S',
+        f'longest time to wait for the first messages, at most {MAX_TIMEOUT_S:g} (default: 5)',
+        seconds,
+        5.0,
+    )
+    option(parser, '--strict', 'treat warnings as errors')
+    option(
+        parser,
+        '--suggest FILE',
+        'write a parameter file for the robot (default: suggested.yaml)',
+        Path,
         nargs='?',
-        type=Path,
-        metavar='FILE',
-        help=f'{ROBOT_FILE}, or a recording (default: the published description)',
-    )
-    add_arguments_of(parser, 'description', 'FILE')
-    parser.add_argument(
-        '--seconds',
-        type=seconds,
-        default=3.0,
-        metavar='S',
-        help=(f'time for which joint states are recorded, at most {MAX_TIMEOUT_S:g} (default: 3)'),
-    )
-    parser.add_argument(
-        '--wait',
-        type=seconds,
-        default=5.0,
-        metavar='S',
-        help=(
-            f'longest time to wait for the first messages, at most {MAX_TIMEOUT_S:g} (default: 5)'
-        ),
-    )
-    parser.add_argument('--strict', action='store_true', help='treat warnings as errors')
-    parser.add_argument(
-        '--suggest',
-        nargs='?',
-        type=Path,
         const=Path('suggested.yaml'),
-        metavar='FILE',
-        help='write a parameter file for the robot (default: suggested.yaml)',
     )
     add_recorded_robot(parser)
     add_html(parser)
@@ -121,10 +114,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def examine_running_robot(
-    arguments: Sequence[str],
-    seconds: float,
-    patience: float,
-    suggested: Path | None,
+    arguments: Sequence[str], seconds: float, patience: float, suggested: Path | None
 ) -> list[Section]:
     """Return the report on the running robot; empty without a robot.
 

@@ -10,23 +10,26 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.comparison import report
+from screw_dynamics_ros.comparison.peer import ModelSource
+from screw_dynamics_ros.comparison.programs import STATES, TOLERANCE, check, outcome
+from screw_dynamics_ros.core import DescriptionError, Robot
 from screw_dynamics_ros.core.compile.kernels import LARGE, LONGEST_OF_LARGE, WITHOUT_LLVMLITE
-from screw_dynamics_ros.core.description.formats import has_other_format, urdf_of
+from screw_dynamics_ros.core.description.formats import (
+    has_other_format,
+    read_robot_description,
+    urdf_of,
+)
 from screw_dynamics_ros.core.description.robot_description import Finding, Joint
 from screw_dynamics_ros.core.description.urdf_elements import version_text
 from screw_dynamics_ros.core.description.xml_document import robot_element
-from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.errors import UnsupportedRobotError
 
 from ..library_messages import caught_messages
 from ..report import Section
 from .outliers import outliers
-from .pinocchio_oracle import by_pinocchio
 
 REPEATS, FEW_REPEATS = 1000, 10  # calls, compiled and not
-STATES = 100  # for the comparison with Pinocchio
-PINOCCHIO_TOLERANCE = 1e-9  # relative
-ROUNDING = 1e-4  # of gravity torques, by which Coriolis torques that are zero may be wrong
 
 
 def description_sections(robot: Robot, urdf: str) -> list[Section]:
@@ -45,11 +48,7 @@ def joints_section(robot: Robot) -> Section:
     section = Section(
         f'robot {described.name}: {len(described.links)} links on {described.root}, '
         f'{len(robot.joint_names)} movable joints, {robot.total_mass:.6g} kg',
-        findings=[
-            *described.findings,
-            *empty_limits(described.joints),
-            *outliers(described),
-        ],
+        findings=[*described.findings, *empty_limits(described.joints), *outliers(described)],
     )
     carried = carried_masses(robot)
     head = ('joint', 'type', 'lower', 'upper', 'velocity', 'effort', 'carries [kg]')
@@ -137,75 +136,41 @@ def speed_section(robot: Robot) -> Section:
 
 
 def second_opinion(robot: Robot, urdf: str) -> Section:
-    """Compare gravity and Coriolis torques in random states with Pinocchio, if it is installed."""
+    """Compare the model with Pinocchio in random states, if it is installed."""
     section = Section('compared with Pinocchio')
-    kinds = {
-        joint.type
-        for joint in robot.description.joints
-        if joint.kind.nv > 1 or joint.kind.has_pitch
-    }
-    if kinds or not robot.nv:
-        section.lines.append(f'skipped: {", ".join(kinds) or "no"} joints')
-        return section
-    rng = np.random.default_rng(0)
-    lower, upper = (
-        np.nan_to_num(limit, posinf=np.pi, neginf=-np.pi)
-        for limit in (robot.limits.lower, robot.limits.upper)
-    )
-    q = rng.uniform(lower, upper, (STATES, robot.nq))
-    v = rng.uniform(-1.0, 1.0, (STATES, robot.nv))
-    refusal, expected = '', None
+    text = urdf_of(urdf, robot.description)
     with caught_messages() as printed:
         try:
-            expected = by_pinocchio(
-                urdf_of(urdf, robot.description), robot.link_names[-1], robot.joint_names, q, v
+            check(robot.description, '')
+            source = ModelSource(
+                text, robot.description, read_robot_description(text), robot.gravity
             )
-        except ValueError as error:
-            refusal = [line for line in str(error).splitlines() if line.strip()][-1]
+            found = outcome('pinocchio', source, STATES, 0, TOLERANCE, 'reference')
+        except (UnsupportedRobotError, DescriptionError) as error:
+            section.lines.append(f'skipped: {error}')
+            return section
     section.findings += [Finding('info', 'Pinocchio', f'prints: {line}') for line in printed]
-    if 'URDF' in refusal:
+    section.lines += report.findings(found)
+    if 'refuses' in found.refusal:
         section.findings.append(
             Finding(
                 'warning',
                 'Pinocchio',
-                f'refuses the description: {refusal}',
+                found.refusal,
                 'other programs that use urdfdom refuse it too; see the notes for its messages',
             )
         )
-    elif refusal:  # some mimic joints are not supported
-        section.lines.append(f'skipped: Pinocchio does not support this robot: {refusal}')
-    elif expected is None:
-        section.lines.append(
-            'skipped: no Pinocchio with mimic joints is installed (pip install pin)'
-        )
-    else:
-        ours = {
-            'gravity torques': (robot.gravity_torques(q), expected.gravity),
-            'Coriolis torques': (robot.coriolis_torques(q, v), expected.coriolis),
-        }
-        for name, (mine, theirs) in ours.items():
-            least = ROUNDING * float(np.abs(expected.gravity).max())
-            compare(section, name, mine, theirs, least, is_complete=not printed)
-    return section
-
-
-def compare(
-    section: Section, name: str, ours: Array, theirs: Array, least: float, *, is_complete: bool
-) -> None:
-    """Report the difference of torques, relative to the largest one, or to `least` if that is more.
-
-    `is_complete` if Pinocchio printed no message.
-    """
-    difference = float(np.abs(ours - theirs).max() / max(np.abs(theirs).max(), least, 1e-9))
-    section.lines.append(f'{name}: relative difference {difference:.1e} in {STATES} states')
-    if not difference <= PINOCCHIO_TOLERANCE:
-        section.findings.append(
+    if found.comparison is not None:
+        section.findings += [
             Finding(
-                'error' if is_complete else 'warning',
+                'warning' if printed else 'error',
                 name,
-                f'differ from those of Pinocchio by {difference:.1e}',
-                'the two read the description differently; please report it'
-                if is_complete
-                else 'it has not read the whole description; see the notes for its messages',
+                f'differ from those of Pinocchio by {each.absolute:.1e}',
+                'it has not read the whole description; see the notes for its messages'
+                if printed
+                else 'the two read the description differently; please report it',
             )
-        )
+            for name, each in found.comparison.differences.items()
+            if each.relative > TOLERANCE
+        ]
+    return section

@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,13 +43,15 @@ from screw_dynamics_ros.ros.recordings.recording import read_recording
 from ..command_line import (
     UnusableError,
     add_gravity,
+    between,
     command_parser,
     execute,
     exit_statuses,
     names,
-    number,
+    option,
     positive,
     progress_bar,
+    some_of,
     write_file,
     write_whole,
 )
@@ -276,116 +279,66 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     negative = 'with --check: efforts of a moving joint are poorly modeled (R2 below 0.8)'
     parser = command_parser('identify', __doc__, exit_statuses(negative))
-    add = parser.add_argument
-    add('recordings', type=Path, nargs='+', metavar='RECORDING')
+    add = partial(option, parser)
+    add('recordings RECORDING', kind=Path, nargs='+')
     add_recorded_robot(
         parser, 'joints whose efforts and velocities are ignored; their drives are not identified'
     )
-    add(
-        '--output',
-        '-o',
-        type=Path,
-        metavar='FOLDER',
-        help='folder for URDF, drives.yaml and report',
-    )
+    add('--output -o FOLDER', 'folder for URDF, drives.yaml and report', Path)
     add_html(parser)
     add(
-        '--scale',
-        type=names,
-        default=('auto',),
-        metavar='A,B',
-        help="joints whose effort scale is estimated: names, 'all', 'known' (none), or 'auto' "
+        '--scale A,B',
+        "joints whose effort scale is estimated: names, 'all', 'known' (none), or 'auto' "
         '(default): joints far from the nominal model',
+        names,
+        ('auto',),
     )
     add(
-        '--hold',
-        type=groups,
-        default=(),
-        metavar='A,B',
-        help=f'groups of parameters to keep at nominal values, of {", ".join(GROUPS)}',
+        '--hold A,B',
+        f'groups of parameters to keep at nominal values, of {", ".join(GROUPS)}',
+        some_of(GROUPS),
+        (),
     )
     add(
-        '--payload',
+        '--payload LINK',
+        'estimate the payload on this link; inertias of links stay nominal',
         default='',
-        metavar='LINK',
-        help='estimate the payload on this link; inertias of links stay nominal',
     )
+    add('--check', 'compare the model (URDF, --drives) with the recordings, without a fit')
     add(
-        '--check',
-        action='store_true',
-        help='compare the model (URDF, --drives) with the recordings, without a fit',
-    )
-    add(
-        '--sensor',
-        metavar='TOPIC',
-        help='estimate the tool on the force-torque sensor of this topic instead '
+        '--sensor TOPIC',
+        'estimate the tool on the force-torque sensor of this topic instead '
         '(geometry_msgs/WrenchStamped; /wrench of a table)',
     )
-    add('--sensor-frame', default='', metavar='LINK', help='link of the sensor (default: recorded)')
+    add('--sensor-frame LINK', 'link of the sensor (default: recorded)', default='')
     add(
         '--sensor-sign',
-        choices=('1', '-1'),
+        '-1: the sensor shows forces of the robot on the environment (default: 1)',
         default='1',
-        help='-1: the sensor shows forces of the robot on the environment (default: 1)',
+        choices=('1', '-1'),
     )
-    add('--loaded', type=Path, action='append', default=[], metavar='RECORDING')
+    add('--loaded RECORDING', default=[], kind=Path, action='append')
     add(
-        '--known-payload',
+        '--known-payload KNOWN_PAYLOAD',
+        'mass of the payload in --loaded recordings, and its center of mass if it is known '
+        'accurately: determines the scale of the efforts',
         nargs='+',
         metavar=('LINK', 'KG [X Y Z]'),
-        help='mass of the payload in --loaded recordings, and its center of mass if it is known '
-        'accurately: determines the scale of the efforts',
     )
     add(
-        '--stribeck',
-        type=positive,
-        metavar='SPEED',
-        help='estimate Stribeck friction, which is halved at this speed [rad/s, m/s]',
+        '--stribeck SPEED',
+        'estimate Stribeck friction, which is halved at this speed [rad/s, m/s]',
+        positive,
     )
     add(
-        '--smoothing',
-        type=positive,
-        default=0.01,
-        help='speed below which Coulomb friction is smoothed [rad/s, m/s] (0.01)',
+        '--smoothing SMOOTHING',
+        'speed below which Coulomb friction is smoothed [rad/s, m/s] (0.01)',
+        positive,
+        0.01,
     )
-    add(
-        '--cutoff',
-        type=positive,
-        metavar='HZ',
-        help='cutoff frequency of the filter (default: from the motion)',
-    )
-    add(
-        '--held-out',
-        type=share,
-        default=0.2,
-        metavar='FRACTION',
-        help='fraction of the data for validation (0.2)',
-    )
-    add(
-        '--robust', action='store_true', help='reduce the weight of outliers, for instance contacts'
-    )
-    add(
-        '--measured-velocities',
-        action='store_true',
-        help='use recorded velocities instead of derivatives of positions',
-    )
+    add('--cutoff HZ', 'cutoff frequency of the filter (default: from the motion)', positive)
+    add('--held-out FRACTION', 'fraction of the data for validation (0.2)', between(0.0, 0.5), 0.2)
+    add('--robust', 'reduce the weight of outliers, for instance contacts')
+    add('--measured-velocities', 'use recorded velocities instead of derivatives of positions')
     add_gravity(parser)
     return parser.parse_args(arguments)
-
-
-def share(text: str) -> float:
-    """Return a number from 0 to 0.5; raises `argparse.ArgumentTypeError`."""
-    value = number(text)
-    if not 0.0 <= value <= 0.5:
-        raise argparse.ArgumentTypeError(f'{text!r} is not between 0 and 0.5')
-    return value
-
-
-def groups(words: str) -> tuple[str, ...]:
-    """Return groups of parameters; raises `argparse.ArgumentTypeError`."""
-    chosen = names(words)
-    if not set(chosen) <= set(GROUPS):
-        raise argparse.ArgumentTypeError(
-            f'{words!r}: expected names of {", ".join(GROUPS)}, separated by commas'
-        )
-    return chosen

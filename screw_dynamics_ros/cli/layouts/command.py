@@ -35,7 +35,7 @@ from screw_dynamics_ros.ros.model_state import ModelStateLayout
 from screw_dynamics_ros.ros.names import topic_tokens
 from screw_dynamics_ros.ros.topics import qos
 
-from ..command_line import UnusableError, command_parser, execute
+from ..command_line import UnusableError, command_parser, execute, option
 
 MIN_EXTENT = 0.05  # m, for a robot without extent
 
@@ -364,10 +364,10 @@ def parse(
     )
     parser.set_defaults(model_state=False)
     if visualizer.has_curves:
-        parser.add_argument(
+        option(
+            parser,
             '--model-state',
-            action='store_true',
-            help=f'curves of the parts of {MODEL_STATE}, instead of separate topics',
+            f'curves of the parts of {MODEL_STATE}, instead of separate topics',
         )
-    parser.add_argument('--print', action='store_true', help='print the layout and exit')
+    option(parser, '--print', 'print the layout and exit')
     return parser.parse_args(arguments)

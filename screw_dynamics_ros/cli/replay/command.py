@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from heapq import merge
 from operator import itemgetter
 from pathlib import Path
@@ -49,6 +50,7 @@ from ..command_line import (
     execute,
     heed_interrupts,
     names,
+    option,
     own_arguments,
     progress_bar,
 )
@@ -224,8 +226,7 @@ class Nodes:
         try:
             # With its own signal handlers, rclpy would shut down at the same time as `_end`.
             rclpy.init(
-                args=list(ros_arguments) or None,
-                signal_handler_options=SignalHandlerOptions.NO,
+                args=list(ros_arguments) or None, signal_handler_options=SignalHandlerOptions.NO
             )
         except Exception as error:  # rclpy has several classes, without a common base
             self._restore_range()
@@ -303,25 +304,16 @@ class Nodes:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = command_parser('replay', __doc__)
-    add = parser.add_argument
-    add('recording', type=Path, metavar='RECORDING')
-    add('-o', '--output', type=Path, required=True, metavar='NAME', help='NAME.mcap or a folder')
+    add = partial(option, parser)
+    add('recording RECORDING', kind=Path)
+    add('-o --output NAME', 'NAME.mcap or a folder', Path, required=True)
     add(
-        '--nodes',
-        type=names,
-        default=('wrench_estimator',),
-        metavar='A,B',
-        help=f'nodes, from {", ".join(REPLAYED)} (default: wrench_estimator)',
+        '--nodes A,B',
+        f'nodes, from {", ".join(REPLAYED)} (default: wrench_estimator)',
+        names,
+        ('wrench_estimator',),
     )
-    add(
-        '--topics',
-        type=names,
-        default=(),
-        metavar='A,B',
-        help='parts of topic names, such as external_torque (default: all)',
-    )
+    add('--topics A,B', 'parts of topic names, such as external_torque (default: all)', names, ())
     add_recorded_robot(parser)
-    add(
-        '--compression', choices=COMPRESSIONS, default='lz4', help='compression of the added chunks'
-    )
+    add('--compression', 'compression of the added chunks', default='lz4', choices=COMPRESSIONS)
     return parser.parse_args(arguments)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -33,8 +34,10 @@ from ..command_line import (
     command_parser,
     execute,
     heed_interrupts,
+    option,
     progress_bar,
     read_description,
+    whole,
     write_file,
 )
 from .posture_source import PostureSource
@@ -66,58 +69,41 @@ def show(options: argparse.Namespace) -> int:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = command_parser('view', __doc__)
-    add = parser.add_argument
-    add(
-        'robot',
-        nargs='?',
-        metavar='ROBOT',
-        help=f'{ROBOT_FILE}, or the name of a bundled robot',
-    )
+    add = partial(option, parser)
+    add('robot ROBOT', f'{ROBOT_FILE}, or the name of a bundled robot', nargs='?')
     add_arguments_of(parser, 'robot', 'ROBOT')
     origin = parser.add_mutually_exclusive_group()
-    origin.add_argument(
+    option(
+        origin,
         '--live',
-        action='store_true',
-        help='show the running robot whose description is on the topic robot_description',
+        'show the running robot whose description is on the topic robot_description',
     )
-    origin.add_argument(
-        '--recording',
-        type=Path,
-        metavar='FILE',
-        help='show a recording; ROBOT replaces the recorded description',
+    option(
+        origin,
+        '--recording FILE',
+        'show a recording; ROBOT replaces the recorded description',
+        Path,
     )
-    origin.add_argument(
-        '--simulate',
-        action='store_true',
-        help='simulate ROBOT, and run the nodes that estimate its state',
-    )
+    option(origin, '--simulate', 'simulate ROBOT, and run the nodes that estimate its state')
     add(
-        '--topic',
+        '--topic TOPIC',
+        'topic of the joint states in the recording; others are in the same namespace',
         default='/joint_states',
-        help='topic of the joint states in the recording; others are in the same namespace',
     )
     add(
-        '--host',
+        '--host ADDRESS',
+        f'address to listen on (default: {LOCAL_HOST}, accessible from this machine only)',
         default=LOCAL_HOST,
-        metavar='ADDRESS',
-        help=f'address to listen on (default: {LOCAL_HOST}, accessible from this machine only)',
     )
-    add('--port', type=port, default=PORT, metavar='N', help=f'(default: {PORT}, or a free one)')
-    add('--export', type=Path, metavar='FILE', help='write the scene as one HTML file and exit')
-    add('--dark', action='store_true', help='dark colors')
+    add('--port N', f'(default: {PORT}, or a free one)', whole(1, 2**16 - 1), PORT)
+    add('--export FILE', 'write the scene as one HTML file and exit', Path)
+    add('--dark', 'dark colors')
     options = parser.parse_args(arguments)
     if options.live and options.robot is not None:
         parser.error('argument ROBOT: not allowed with --live, which uses robot_description')
     if not (options.live or options.recording or options.robot):
         parser.error('name a ROBOT, --live or --recording FILE')
     return options
-
-
-def port(text: str) -> int:
-    """Return a port; raises `argparse.ArgumentTypeError`."""
-    if not (text.isdecimal() and 0 < int(text) < 2**16):
-        raise argparse.ArgumentTypeError(f'{text!r} is not a port from 1 to {2**16 - 1}')
-    return int(text)
 
 
 def check_installed() -> None:

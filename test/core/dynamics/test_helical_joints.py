@@ -235,10 +235,7 @@ def test_geometry_and_another_root_keep_the_screw(description, robot, state):
     places = [turned.joint_names.index(name) for name in robot.joint_names]
     whole = np.empty(turned.nq)
     whole[places] = q
-    close(
-        turned.link_pose(whole, 'link0'),
-        se3.inverse(robot.link_pose(q, 'link7')),
-    )
+    close(turned.link_pose(whole, 'link0'), se3.inverse(robot.link_pose(q, 'link7')))
 
 
 URDF = """<robot name="press"><link name="base"/><link name="nut"/>
@@ -265,4 +262,6 @@ def test_what_knows_no_helical_joint_names_it(description, robot):
         check(description, '')
     with pytest.raises(DescriptionError, match='is helical: closed forms are for'):
         SerialChain.of(robot.tree, 'link7')
-    assert second_opinion(robot, write_urdf(description)).lines == ['skipped: helical joints']
+    (line,) = second_opinion(robot, write_urdf(description)).lines
+    assert line.startswith('skipped: joint ')
+    assert 'helical' in line
