@@ -26,10 +26,12 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.motion.control import TorqueCommand
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.model.parts import Stage, python_step
 from screw_dynamics_ros.ros.diagnostics import Level
 from screw_dynamics_ros.ros.messages.templates import joint_command
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
 from support.ros_harness import stamp_of
@@ -348,6 +350,13 @@ def test_a_payload_blends(following):
     assert np.abs(np.diff(torques)).max() < 1.01 * 15 / 8 * abs(change) * PERIOD
 
 
+def test_limits_are_read_between_two_joint_states(following):
+    """The loop notes them in its thread."""
+    before = STATE_LOCK.changes
+    following.status()
+    assert STATE_LOCK.changes == before + 1
+
+
 def test_limits_are_named(following):
     """With joint and value, when they act; an effort limit of 0 is reported, too."""
     following.set(effort_limit_factor=0.1)
@@ -466,8 +475,7 @@ def ending(following):
     """Return the node, which can go on after its end."""
     yield following
     following.commands._is_ending = False
-    following.commands.torque = None
-    following.commands._apply({})
+    following.commands.torque = TorqueCommand(following.commands.torque.settings)
     following.commands._configure()
 
 

@@ -31,7 +31,7 @@ from screw_dynamics_ros.core.motion.control import (
     command_limits,
     rate_limits,
 )
-from screw_dynamics_ros.core.motion.control.command_rules import OFF, activity
+from screw_dynamics_ros.core.motion.control.command_rules import activity
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.model.actuated import actuated
@@ -122,7 +122,6 @@ class Commands:
     ) -> None:
         self._node, self._host, self._fault = node, host, fault
         self._switched = switched
-        self.torque: TorqueCommand | None = None
         self._joints: tuple[str, ...] = ()
         self._motors: tuple[str, ...] = ()
         self._efforts: dict[str, float] = {}
@@ -135,6 +134,7 @@ class Commands:
         self._limited: dict[tuple[str, str], tuple[float, ActedLimit]] = {}
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._check({})
+        self.torque = TorqueCommand(settings_of((), {}, self._parameters.values))
         for each in {node, host.node}:
             NodeTables.of(each).guards.append(self._refuse_locked)
         #: Lifespan: messages of a stalled process are dropped.
@@ -171,7 +171,7 @@ class Commands:
         self._wanted, self._weight = wanted, weight
         self._joints, self._motors = model.joints, actuated(model.robot).joint_names
         self._efforts = dict(zip(model.robot.joint_names, model.robot.limits.effort.tolist()))
-        if is_new and self.torque is not None:
+        if is_new and self._topics:
             self._react_to_description(model)
         self._configure()
         self._topics = []
@@ -221,9 +221,7 @@ class Commands:
     def _configure(self) -> None:
         """Apply the parameters and the limits of the robot."""
         settings = settings_of(self._joints, self._efforts, self._parameters.values, self._action)
-        if self.torque is None:
-            self.torque = TorqueCommand(settings)
-        elif self.torque.settings != settings:
+        if self.torque.settings != settings:
             self.torque = TorqueCommand.continued(self.torque, settings)
         if not self._parameters['enabled']:
             self.torque.disable()
@@ -239,13 +237,11 @@ class Commands:
             self._switched()
         if values.get('enabled'):
             self._stopped = self._action = ''
-        if self.torque is not None:
-            self._configure()
+        self._configure()
 
     def blend(self) -> None:
         """Blend to the changed torques over `blend_time`."""
-        if self.torque is not None:
-            self.torque.blend()
+        self.torque.blend()
 
     @property
     def changed(self) -> Ints:
@@ -262,7 +258,7 @@ class Commands:
     @property
     def activity(self) -> int:
         """Activity of the torques: `OFF`, `RESTING` or `FOLLOWING` the wanted ones."""
-        return OFF if self.torque is None else activity(self.torque, time.monotonic())
+        return activity(self.torque, time.monotonic())
 
     def look(self) -> CommandState:
         """Return the record of `step` with the current activity."""
@@ -280,9 +276,8 @@ class Commands:
 
     def _record(self) -> CommandState:
         """Return the record of `command_step.command`, of the current torques and topics."""
-        state, torque = self.look(), self.torque
-        assert torque is not None
-        state.torque, state.wanted, state.gravity = torque, self._wanted, self._weight
+        state = self.look()
+        state.torque, state.wanted, state.gravity = self.torque, self._wanted, self._weight
         messages = tuple(message for _, message in self._listened)
         if messages != state.messages:
             state.messages = messages
@@ -292,12 +287,11 @@ class Commands:
     @property
     def is_listened(self) -> bool:
         """Whether `step` has anything to do."""
-        return self.torque is not None and bool(self._listened)
+        return bool(self._listened)
 
     def _command_carefully(self) -> None:
         """Command the torques for a state that cannot be used."""
         torque, mapper, now = self.torque, self._host.mapper, time.monotonic()
-        assert torque is not None
         assert mapper is not None
         sent = self._state.stamp_time
         if self._stopped:
@@ -321,7 +315,7 @@ class Commands:
         now = time.monotonic()
         if now - self._state.stamp_time <= WATCH_PERIOD_S:
             return  # joint states arrive
-        if self.torque is not None and self._listened:
+        if self._listened:
             self._send(
                 self.torque.unusable(now, self._stopped)
                 if self._stopped and now - self._state.stamp_time > self._parameters['age_limit']
@@ -346,12 +340,11 @@ class Commands:
 
     def _react_to_description(self, model: RunningModel) -> None:
         """Execute the configured action for another robot description."""
-        assert self.torque is not None
         action = self._parameters['on_new_description']
         if action == CONTINUE:
             self.torque.blend()
         elif self._parameters['enabled']:
-            self._stop(
+            self._action, self._stopped = (
                 action,
                 f'another robot description, {model.robot.description.name!r}, is active '
                 '(on_new_description); enable the torques again',
@@ -359,19 +352,13 @@ class Commands:
 
     def _react_to_refusal(self) -> None:
         """Execute the configured action while a description is refused."""
-        if self.torque is None:
+        if not self._topics:
             return
         action = self._parameters['on_refused_description']
         refused = bool(self._host.source.descriptions.reason) and action != CONTINUE
-        if refused and not self._stopped:
-            self._stop(action, REFUSED)
+        if self._stopped == ('' if refused else REFUSED):
+            self._action, self._stopped = (action, REFUSED) if refused else ('', '')
             self._configure()
-        elif self._stopped == REFUSED and not refused:
-            self._stop('', '')
-            self._configure()
-
-    def _stop(self, action: str, reason: str) -> None:
-        self._action, self._stopped = action, reason
 
     # --- shutdown -------------------------------------------------------------------------------
 
@@ -379,14 +366,13 @@ class Commands:
     def begin(self) -> None:
         """Start the action before the process exits."""
         self._is_ending = True
-        if self.torque is not None:
-            now = time.monotonic()
-            self._send(self.torque.end(now), now)
+        now = time.monotonic()
+        self._send(self.torque.end(now), now)
 
     @property
     def ended(self) -> bool:
         """Whether the action is complete."""
-        if self.torque is None or not self._listened:
+        if not self._listened:
             return True
         if self.torque.has_ended:
             for channel, _ in self._listened:
@@ -406,17 +392,18 @@ class Commands:
 
     def _explain(self) -> str:
         """Return why nothing is published although joint states arrive; empty if it is."""
-        if self._parameters['enabled'] or self.torque is None or not self.torque.is_silent:
+        if self._parameters['enabled'] or not self.torque.is_silent:
             return ''
         return 'torques are not enabled: call ~/enable with true, or set the parameter enabled'
 
     def status(self) -> Status:
         """Report mode and active limits of the commands."""
-        status, torque = Status('commands'), self.torque
+        status = Status('commands')
         status.values['enabled'] = 'yes' if self._parameters['enabled'] else 'no: see ~/enable'
-        if torque is None:
+        if not self._topics:
             return status
-        report, now = torque.report(), time.monotonic()
+        with STATE_LOCK:
+            report, now = self.torque.report(), time.monotonic()
         reason = self._host.suspension or report.reason
         status.values.update({'mode': report.mode.value, 'losses': str(report.losses)})
         if report.mode in LOST_MODES and reason and self._parameters['enabled'] and self._listened:
@@ -433,7 +420,7 @@ class Commands:
                 del self._limited[acted]
         without = [
             name
-            for name, limit in zip(self._joints, torque.settings.limits)  # type: ignore[arg-type]
+            for name, limit in zip(self._joints, self.torque.upper.tolist())
             if limit == 0.0 and name in self._motors
         ]
         if without and self._parameters['enabled']:
