@@ -207,12 +207,7 @@ def test_functions_in_c_give_the_numbers_of_the_messages(bench, tmp_path, observ
         step = (
             [1.0] * n + [0.0, 0.0, 1.0]
             if first
-            else [np.exp(-STEP / T)] * n
-            + [
-                1.0 / STEP,
-                STEP,
-                0.0,
-            ]
+            else [np.exp(-STEP / T)] * n + [1.0 / STEP, STEP, 0.0]
         )
         torque, wrench = (weights(x, STEP) if is_settled else [0, 0, 1] for x in CUTOFFS)
         is_settled = estimator._observer.is_settled  # filters begin with the first valid torque
