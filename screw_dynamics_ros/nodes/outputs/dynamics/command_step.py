@@ -99,7 +99,7 @@ def command(state: CommandState, loop: LoopRecord) -> int:
 
 @typed
 def command_by_stamps(state: CommandState, loop: LoopRecord) -> int:
-    """Command the torques without a clock, by the time between states; a pause has any length."""
+    """Command the torques in C: the time between states is the clock; a pause has any length."""
     torque = state.torque
     blend_changed(state)
     elapsed = loop.state_clock.elapsed
