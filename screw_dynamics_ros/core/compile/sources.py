@@ -86,6 +86,18 @@ def text_hash(path: str) -> str | None:
         return None
 
 
+@cache
+def package() -> str | None:
+    """Return a hash of the sources of the package and of the versions of Python and NumPy.
+
+    None if they cannot be read, or may have changed since this process loaded them.
+    """
+    others = sorted(str(path) for path in PACKAGE.rglob('*.py') if str(path) not in FILES)
+    hashes = [text_hash(path) for path in others]
+    names = [path[len(str(PACKAGE)) :] for path in others]
+    return None if not FILES or None in hashes else repr((RECORDING, names, hashes))
+
+
 def origin(function: Callable[..., Any]) -> str | None:
     """Return file and name of a function of this package, as its identity besides `RECORDING`.
 

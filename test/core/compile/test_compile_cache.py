@@ -23,6 +23,8 @@ from screw_dynamics_ros.core.compile import cache as disk
 from screw_dynamics_ros.core.compile import sources
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification
 from screw_dynamics_ros.core.compile.llvm import native
+from screw_dynamics_ros.core.compile.typed import library
+from screw_dynamics_ros.core.state_clock import StateClock, advance_clock
 from support.compilation import ROOT, close, needs_llvmlite, run_python
 from support.models import random_description
 
@@ -424,3 +426,37 @@ def test_without_llvmlite():
 @needs_llvmlite
 def test_auto_is_native():
     assert Robot(random_description(0, 2)).backend == 'native'
+
+
+# --- typed functions ------------------------------------------------------------------------------
+
+
+@needs_llvmlite
+def test_typed_functions_of_the_package_are_found_by_their_sources(folder, monkeypatch):
+    """Without generating code; a change of a source, or one that cannot be excluded, is seen."""
+
+    class Generated(Exception):
+        pass
+
+    def generate(*_):
+        raise Generated
+
+    library.compiled([advance_clock])
+    monkeypatch.setattr(library, 'Module', generate)
+    advance, clock = library.compiled([advance_clock]).callable(advance_clock), StateClock()
+    assert [advance(clock, stamp, False) for stamp in (5, 9, 9)] == [0, 4, 0]
+    package = sources.package()
+    for found in (package.replace(sys.version, 'another one'), None):
+        monkeypatch.setattr(sources, 'package', lambda found=found: found)
+        with pytest.raises(Generated):
+            library.compiled([advance_clock])
+
+
+def test_a_change_of_a_source_outside_the_core_changes_the_hash(monkeypatch):
+    path, of = str(sources.PACKAGE / 'ros' / 'data_path' / 'records.py'), sources.text_hash
+    before, hashes = sources.package.__wrapped__(), {path: 'changed'}
+    assert sources.digest(sources.CORE) in before
+    monkeypatch.setattr(sources, 'text_hash', lambda each: hashes.get(each, of(each)))
+    assert sources.package.__wrapped__() != before
+    hashes[path] = None
+    assert sources.package.__wrapped__() is None

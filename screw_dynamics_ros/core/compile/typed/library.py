@@ -94,8 +94,10 @@ class Module:
 class TypedLibrary:
     """Machine code of typed functions, loaded during the lifetime of this object."""
 
-    def __init__(self, module: Module, code: bytes, addresses: Sequence[int]) -> None:
-        self._symbols = module.symbols
+    def __init__(
+        self, symbols: Mapping[FunctionDeclaration, str], code: bytes, addresses: Sequence[int]
+    ) -> None:
+        self._symbols = symbols
         self._library = native.Library(code)
         table = np.array([*addresses, 0], dtype=np.uint64)
         link = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._library.address('link'))
@@ -189,10 +191,34 @@ def compiled(
         if declaration is None:
             raise ArgumentError(f'{function!r} is not a typed function: decorate it with typed')
         declarations.append(declaration)
-    module = Module(declarations, native.opaque_pointers())
+    key = source_key(declarations)
+    stored = disk.load(key) if key else None
+    if stored is not None and stored[1]:
+        header, code = stored
+    else:
+        module = Module(declarations, native.opaque_pointers())
+        header = {
+            'symbols': [module.symbols[each] for each in declarations],
+            'externals': list(module.externals),
+        }
+        code = machine_code(module.text)
+        if key:
+            disk.store(key, header, code)
     given = externals or {}
-    addresses = [given.get(name) or address_in_process(name) for name in module.externals]
-    return TypedLibrary(module, machine_code(module.text), addresses)
+    addresses = [given.get(name) or address_in_process(name) for name in header['externals']]
+    return TypedLibrary(dict(zip(declarations, header['symbols'])), code, addresses)
+
+
+def source_key(declarations: Sequence[FunctionDeclaration]) -> str:
+    """Return the key of functions of this package in the disk cache, by their sources.
+
+    Empty if others are among them, or sources may have changed; `machine_code` has a key by text.
+    """
+    functions, package = [each.function for each in declarations], sources.package()
+    if package is None or None in map(sources.file_of, functions):
+        return ''
+    names = [(each.__module__, each.__qualname__) for each in functions]
+    return disk.key('typed', package, names, native.target_identity())
 
 
 @cache
