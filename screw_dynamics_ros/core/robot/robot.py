@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from ..arguments import are_vectors, check_count, float_array, is_matrix, vector
 from ..arms.families.all_solutions import AllInverseKinematics, AllSolutions, swivel_angles
+from ..arms.families.branches import NearestBranch, make_solver
 from ..arms.families.chain import SerialChain
-from ..arms.families.nearest_branch import NearestBranch, make_solver
 from ..arms.inverse import closed_loop
 from ..arms.inverse.acceleration import InverseAccelerationResult, inverse_acceleration
 from ..arms.inverse.bounded_velocity import (
@@ -606,7 +606,7 @@ class Robot(RobotFunctions):
 
         A link behind six joints with a closed form (`arms.families`, Pieper's included) is brought
         there by the solution that is nearest to `q0`, by the joint that moves most
-        (`families.nearest_branch`). Other links, several of them, singular configurations and poses
+        (`families.branches`). Other links, several of them, singular configurations and poses
         without a solution within the limits take damped Newton-Raphson steps from `q0`, then from
         random configurations (Bruyninckx 2010, 5.10, 7.9, C-043, C-100, C-101). `success` of the
         result is true only for a solution.
