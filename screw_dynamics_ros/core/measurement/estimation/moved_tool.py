@@ -34,6 +34,7 @@ from ..identification.dynamics.effort_fit import autocorrelation_times
 from ..identification.dynamics.filtering import chosen_cutoff, pieces
 from ..identification.dynamics.pseudo_inertia import inertia_of, parameters_of, physical
 from ..identification.dynamics.recording import JointRecording
+from .inertial_estimate import InertialEstimate, rms, solved
 from .tool_identification import MIN_MASS_SIGMAS, NoToolError, check_orientations
 
 #: Smallest relative singular value of the normalized regressor for determined parameters.
@@ -41,7 +42,7 @@ MIN_SINGULAR_VALUE = 1e-6
 #: Largest standard deviation of the largest moment of inertia, relative to it.
 MAX_DEVIATION = 0.3
 ITERATIONS = 4  # iterations of the weights of forces and moments
-STEP = 1e-6  # relative step of finite differences
+ORDER = np.array([0, 1, 2, 3, 4, 5, 7, 6, 8, 9])  # of `rigid_body.PARAMETERS` in `PARAMETERS`
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +120,7 @@ def identify_moved_tool(
     has_inertia = _determines(Y)
     if has_inertia:
         theta, C, residual = _fit(Y, w, part)
-        has_inertia = theta[0] > 0.0 and _is_certain(theta, C)
+        has_inertia = theta[0] > 0.0 and _is_certain(_estimate(theta, C))
     if not has_inertia:
         columns = np.r_[:4, 10:16]
         theta, C = np.zeros(16), np.zeros((16, 16))
@@ -130,22 +131,20 @@ def identify_moved_tool(
             f'the mass is {mass:.4g} kg, with a standard deviation of {deviation:.2g} kg: no tool, '
             'or sign of the sensor or gravity are wrong'
         )
-    deviations = _deviations(theta, C)
-    body = _body(parameters_of(physical(theta[:10])) if has_inertia else theta[:10])
-    moment, force = (
-        float(np.sqrt(np.mean((each - each.mean(axis=0)) ** 2))) for each in (w[:, :3], w[:, 3:])
-    )
+    tool = _estimate(theta, C)
+    body = inertia_of(parameters_of(physical(theta[:10])) if has_inertia else theta[:10])
+    moment, force = (rms(each - each.mean(axis=0)) for each in (w[:, :3], w[:, 3:]))
     return MovedTool(
         mass,
         deviation,
-        body[1:4],
-        deviations[1:4],
-        body[4:] if has_inertia else None,
-        deviations[4:] if has_inertia else None,
+        body.com,
+        tool.center_of_mass_interval,
+        np.array(body.moments) if has_inertia else None,
+        tool.inertia_interval if has_inertia else None,
         theta[10:],
         np.sqrt(np.diag(C)[10:]),
-        float(np.sqrt(np.mean(residual[:, :3] ** 2))),
-        float(np.sqrt(np.mean(residual[:, 3:] ** 2))),
+        rms(residual[:, :3]),
+        rms(residual[:, 3:]),
         moment,
         force,
         len(w),
@@ -198,20 +197,16 @@ def _equations(
 
 def _fit(Y: Array, w: Array, part: NDArray[np.int64]) -> tuple[Array, Array, Array]:
     """Return parameters, covariance and residuals (M, 6); forces and moments by their residuals."""
-    scale = np.ones(6)
+    A, b, scale = Y.reshape(-1, Y.shape[2]), w.ravel(), np.ones(6)
     for _ in range(ITERATIONS):
-        A, b = (Y / scale[:, None]).reshape(-1, Y.shape[2]), (w / scale).ravel()
-        norms = np.linalg.norm(A, axis=0)
-        x = np.linalg.lstsq(A / norms, b, rcond=None)[0] / norms
+        x, *_ = solved(A, b, np.tile(scale, len(Y)))
         residual = w - Y @ x
-        noise = [np.sqrt(np.mean(residual[:, k] ** 2)) for k in (slice(3), slice(3, 6))]
+        noise = [rms(residual[:, k]) for k in (slice(3), slice(3, 6))]
         scale = np.repeat(np.maximum(noise, 1e-12), 3)
     times = autocorrelation_times(residual, part)
     tau = np.repeat([times[:3].max(), times[3:].max()], 3)
-    A = (Y / (scale * np.sqrt(tau))[:, None]).reshape(-1, Y.shape[2])
-    R = np.linalg.qr(A, mode='r')
-    inverse = np.linalg.inv(R)
-    return x, inverse @ inverse.T, residual
+    _, _, factor, _ = solved(A, b, np.tile(scale * np.sqrt(tau), len(Y)))
+    return x, factor @ factor.T, residual
 
 
 def _determines(Y: Array) -> bool:
@@ -224,26 +219,12 @@ def _determines(Y: Array) -> bool:
     return bool(singular[-1] > MIN_SINGULAR_VALUE * singular[0])
 
 
-def _body(theta: Array) -> Array:
-    """Return mass, center of mass and inertia about it (10,) of parameters (10,)."""
-    body = inertia_of(theta)
-    return np.array([body.mass, *body.com, *body.moments])
+def _estimate(theta: Array, C: Array) -> InertialEstimate:
+    """Return the estimate of the tool alone, with standard deviations as intervals."""
+    return InertialEstimate(theta[ORDER], C[np.ix_(ORDER, ORDER)], 1.0)
 
 
-def _is_certain(theta: Array, C: Array) -> bool:
+def _is_certain(tool: InertialEstimate) -> bool:
     """Return whether the largest moment of inertia is determined."""
-    moments, deviations = np.abs(_body(theta[:10])[4:]), _deviations(theta, C)[4:]
-    k = np.argmax(moments)
-    return bool(deviations[k] < MAX_DEVIATION * moments[k])
-
-
-def _deviations(theta: Array, C: Array) -> Array:
-    """Return standard deviations of `_body` (10,), by differences."""
-    theta = theta[:10]
-    steps = STEP * np.maximum(np.abs(theta), STEP)
-    columns = [
-        (_body(theta + step * unit) - _body(theta - step * unit)) / (2.0 * step)
-        for step, unit in zip(steps, np.eye(len(theta)))
-    ]
-    D = np.stack(columns, axis=1)
-    return np.sqrt(np.diag(D @ C[:10, :10] @ D.T))
+    k = np.argmax(np.abs(tool.inertia))
+    return bool(tool.inertia_interval[k] < MAX_DEVIATION * np.abs(tool.inertia[k]))

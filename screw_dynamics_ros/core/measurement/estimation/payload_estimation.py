@@ -29,37 +29,33 @@ and Hollerbach, Estimation of inertial parameters of manipulator loads and links
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.description.rigid_body import PARAMETERS, RigidBody, pseudo_inertias
+from screw_dynamics_ros.core.description.rigid_body import RigidBody, pseudo_inertias
 from screw_dynamics_ros.core.errors import ArgumentError, NotEnoughDataError, UnknownNameError
-from screw_dynamics_ros.core.lie import so3
 from screw_dynamics_ros.core.robot.robot import Robot
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
 
 from ..identification.jackknife import jackknife, state_classes, time_blocks
 from .effort_terms import FRICTION, PAYLOAD, momenta_and_known_torques, motor_torques
-
-CONFIDENCE = 0.95
+from .inertial_estimate import (
+    SCALES,
+    UPPER,
+    InertialEstimate,
+    enlarged,
+    estimable,
+    quantile_of,
+    rms,
+    solved,
+)
 
 #: Duration of an interval of motion [s].
 STRETCH_DURATION_S = 0.1
-
-#: Length that relates first moments to masses [m].
-REFERENCE_LENGTH = 0.1
-
-#: Scales of parameters: equal effect on torques as a mass at `REFERENCE_LENGTH`.
-SCALES = np.array([1.0] + [REFERENCE_LENGTH] * 3 + [REFERENCE_LENGTH**2] * 6)
-
-#: Singular values of the scaled equations below this fraction of the largest are zero.
-RANK_TOLERANCE = 1e-7
-
-_UPPER = np.triu_indices(3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,17 +97,13 @@ class PayloadEquations:
 
 
 @dataclass(frozen=True, eq=False)
-class PayloadEstimate:
+class PayloadEstimate(InertialEstimate):
     """Estimate of a payload, in the frame of its link; NaN if not estimated.
 
     Attributes
     ----------
-    parameters : (10,) array
-        `rigid_body.PARAMETERS`.
-    covariance : (10, 10) array
-        Covariance of `parameters`; zero in rows and columns of parameters not estimated.
-    quantile : float
-        Half width of a confidence interval in standard deviations.
+    parameters, covariance, quantile
+        As of `InertialEstimate`.
     offsets : (n,) array
         Constant errors of the efforts of `joints` [N m, N]; empty if not estimated.
     residuals : (n,) array
@@ -122,68 +114,11 @@ class PayloadEstimate:
         Numbers of poses and of intervals of motion.
     """
 
-    parameters: Array
-    covariance: Array
-    quantile: float
     offsets: Array
     residuals: Array
     joints: tuple[str, ...]
     poses: int
     stretches: int
-
-    @property
-    def not_told(self) -> tuple[str, ...]:
-        """Names of the parameters that the measurements do not determine."""
-        return tuple(n for n, value in zip(PARAMETERS, self.parameters) if np.isnan(value))
-
-    @property
-    def mass(self) -> float:
-        """Mass [kg]."""
-        return float(self.parameters[0])
-
-    @property
-    def mass_interval(self) -> float:
-        """Half width of its confidence interval [kg]."""
-        return float(self._interval(lambda phi: phi[:1])[0])
-
-    @property
-    def has_mass(self) -> bool:
-        """Whether the mass is estimated and its interval does not contain zero."""
-        return self.mass > self.mass_interval
-
-    @property
-    def center_of_mass(self) -> Array:
-        """Center of mass (3,) [m]; NaN unless the mass is significantly positive."""
-        return center_of_mass(self.parameters) if self.has_mass else np.full(3, np.nan)
-
-    @property
-    def center_of_mass_interval(self) -> Array:
-        """Half widths of the confidence intervals of its coordinates (3,) [m]."""
-        return self._interval(center_of_mass) if self.has_mass else np.full(3, np.nan)
-
-    @property
-    def inertia(self) -> Array:
-        """Moments about the center of mass xx, xy, xz, yy, yz, zz, (6,) [kg m^2]."""
-        return moments(self.parameters) if self.has_mass else np.full(6, np.nan)
-
-    @property
-    def inertia_interval(self) -> Array:
-        """Half widths of their confidence intervals (6,) [kg m^2]."""
-        return self._interval(moments) if self.has_mass else np.full(6, np.nan)
-
-    def _interval(self, function: Callable[[Array], Array]) -> Array:
-        """Return the half widths for a function of the parameters, NaN if not estimated."""
-        phi, step = self.parameters, 1e-6 * SCALES
-        base = np.nan_to_num(phi)
-        J = np.stack(
-            [
-                (function(base + s * unit) - function(base - s * unit)) / (2.0 * s)
-                for s, unit in zip(step, np.eye(10))
-            ],
-            axis=-1,
-        )
-        deviations = np.sqrt(np.einsum('ij,jk,ik->i', J, self.covariance, J))
-        return np.where(np.isnan(function(phi)), np.nan, self.quantile * deviations)
 
 
 def estimate_payload(
@@ -419,7 +354,7 @@ def parameter_map(S: Array) -> Array:
     moved = S @ pseudo_inertias(np.eye(10)) @ S.T
     theta = moved[:, :3, :3]
     inertia = np.trace(theta, axis1=1, axis2=2)[:, None, None] * np.eye(3) - theta
-    return np.hstack([moved[:, 3:, 3], moved[:, :3, 3], inertia[:, _UPPER[0], _UPPER[1]]]).T
+    return np.hstack([moved[:, 3:, 3], moved[:, :3, 3], inertia[:, UPPER[0], UPPER[1]]]).T
 
 
 def stretches(time: Array) -> list[tuple[int, int]]:
@@ -459,66 +394,3 @@ def scatter_of(records: Sequence[EffortRecord], rows: NDArray[np.intp]) -> Array
         count += max(0, len(record.time) - 1)
     deviations = np.sqrt(squares / count)
     return np.maximum(deviations, max(1e-3 * deviations.max(), 1e-9))
-
-
-def enlarged(covariance: Array, quantile: float, robust: Array, freedom: Array) -> Array:
-    """Return a covariance whose intervals are at least those of another one.
-
-    The other one, `robust`, has the degrees of freedom `freedom` (size,).
-    """
-    both = covariance + robust
-    known = both.diagonal() > 0.0
-    size = np.sqrt(np.where(known, both.diagonal(), 1.0))
-    half = np.maximum(
-        quantile * np.sqrt(covariance.diagonal()),
-        quantile_of(freedom) * np.sqrt(robust.diagonal()),
-    )
-    return both * np.outer(half / size, half / size) / quantile**2
-
-
-def quantile_of(freedom: ArrayLike) -> Array:
-    """Return the half widths of confidence intervals in standard deviations."""
-    from scipy.special import stdtrit  # slow to import: not at the start of nodes
-
-    return np.asarray(stdtrit(freedom, 0.5 + CONFIDENCE / 2.0))
-
-
-def solved(
-    X: Array, y: Array, deviations: Array, scales: Array
-) -> tuple[Array, Array, Array, Array]:
-    """Return z, U (m, rank), factor (size, rank), and a basis of the null space, scaled.
-
-    z = factor U^T (y / deviations) is the minimum-norm solution of X z = y by weighted least
-    squares; the basis is (k, size).
-    """
-    U, s, Vt = np.linalg.svd(X * scales / deviations[:, None], full_matrices=False)
-    kept = s > RANK_TOLERANCE * s[0] if s[0] > 0.0 else np.zeros(len(s), dtype=bool)
-    factor = scales[:, None] * Vt[kept].T / s[kept]
-    z = factor @ (U[:, kept].T @ (y / deviations))
-    null = np.eye(len(scales)) - Vt[kept].T @ Vt[kept]
-    return z, U[:, kept], factor, null
-
-
-def estimable(null: Array, half_widths: Array, scales: Array, largest: float) -> NDArray[np.bool_]:
-    """Return which parameters the equations determine, to better than the robot's mass [kg]."""
-    determined = np.sqrt(np.abs(null.diagonal())) < 1e-5
-    return determined & (half_widths / scales <= max(largest, 1.0))
-
-
-# --- functions of the parameters ----------------------------------------------------------------
-
-
-def center_of_mass(phi: Array) -> Array:
-    """Return m c / m, (3,)."""
-    return phi[1:4] / phi[0]
-
-
-def moments(phi: Array) -> Array:
-    """Return the moments about the center of mass xx, xy, xz, yy, yz, zz, (6,)."""
-    h = so3.hat(phi[1:4])
-    return phi[4:] + (h @ h / phi[0])[_UPPER]
-
-
-def rms(values: Array) -> float:
-    """Return the root mean square."""
-    return float(np.sqrt(np.mean(values**2)))

@@ -27,6 +27,8 @@ from screw_dynamics_ros.core.errors import ArgumentError, ErrorCode, ScrewDynami
 from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.types import Array
 
+from .inertial_estimate import rms, solved
+
 MIN_POSES = 3
 MIN_SPREAD = 0.1  # spread of the directions of gravity along their second principal direction
 MIN_AXES_SPREAD = 0.2  # of the directions of gravity along the third one, to compare the axes
@@ -210,8 +212,6 @@ def fit(A: Array, b: Array) -> tuple[Array, Array, float]:
 
     The noise is estimated from the residuals.
     """
-    x = np.linalg.lstsq(A, b, rcond=None)[0]
-    left = b - A @ x
-    square = float(left @ left)
-    covariance = np.linalg.inv(A.T @ A) * square / (len(b) - len(x))
-    return x, covariance, (square / len(b)) ** 0.5
+    x, _, factor, _ = solved(A, b, np.ones(len(b)))
+    residual = rms(b - A @ x)
+    return x, factor @ factor.T * residual**2 * len(b) / (len(b) - len(x)), residual

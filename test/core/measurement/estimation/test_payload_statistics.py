@@ -12,20 +12,22 @@ from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import NotEnoughDataError
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
-from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
+from screw_dynamics_ros.core.measurement.estimation.inertial_estimate import (
     REFERENCE_LENGTH,
     SCALES,
-    EffortRecord,
-    PayloadEstimate,
-    dry_friction,
+    InertialEstimate,
     enlarged,
-    equations_of,
     estimable,
+    quantile_of,
+    solved,
+)
+from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
+    EffortRecord,
+    dry_friction,
+    equations_of,
     estimate_payload,
     joints_of,
-    quantile_of,
     scatter_of,
-    solved,
     stretches,
     trapezoids,
 )
@@ -356,7 +358,7 @@ def test_enlarged_covariances_have_the_larger_intervals():
 
 
 def estimate(parameters, covariance, quantile=2.2):
-    return PayloadEstimate(parameters, covariance, quantile, np.zeros(0), np.zeros(0), (), 0, 0)
+    return InertialEstimate(parameters, covariance, quantile)
 
 
 def about_center(phi):
