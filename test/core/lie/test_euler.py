@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import euler, so3
-from support.lie import derivative
+from support.lie import close, derivative
 
 N = 1000
 ALL = pytest.mark.parametrize('sequence', [*euler.MOVING, *euler.FIXED])
@@ -34,10 +34,6 @@ G7 = [
     [0.7821080382, 0.3596694365, -0.5088663017],
     [0.4794255386, 0.1743487403, 0.8600893382],
 ]
-
-
-def close(actual, desired, tolerance=1e-12):
-    np.testing.assert_allclose(actual, desired, rtol=0, atol=tolerance)
 
 
 def proper(sequence):

@@ -15,14 +15,20 @@ from hypothesis import strategies as st
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import screws, se3, so3
-from support.lie import PROPERTY, derivative, directions, pose_of, poses, rotations, twists, vectors
+from support.lie import (
+    PROPERTY,
+    close,
+    derivative,
+    directions,
+    pose_of,
+    poses,
+    rotations,
+    twists,
+    vectors,
+)
 
 TOLERANCE = 1e-12
 PAIRS = list(itertools.product(screws.REPRESENTATIONS, repeat=2))
-
-
-def close(actual, desired, tolerance=TOLERANCE):
-    np.testing.assert_allclose(actual, desired, rtol=0, atol=tolerance)
 
 
 def same_line(a, b, tolerance=TOLERANCE):

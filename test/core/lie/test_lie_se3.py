@@ -16,6 +16,7 @@ from screw_dynamics_ros.core.lie import se3, so3, so3xr3
 from support.lie import (
     ANGLES,
     PROPERTY,
+    close,
     derivative,
     dexp_reference,
     directions,
@@ -41,10 +42,6 @@ SCREWS = [
         [1 / 3, 2 / 3, 2 / 3, 3, -1, 2],
     )
 ]
-
-
-def close(actual, desired, tolerance=TOLERANCE):
-    np.testing.assert_allclose(actual, desired, rtol=0, atol=tolerance)
 
 
 def ad_by_brackets(X):

@@ -16,6 +16,7 @@ from screw_dynamics_ros.core.lie import so3
 from support.lie import (
     ANGLES,
     PROPERTY,
+    close,
     cross_matrix,
     derivative,
     dexp_reference,
@@ -39,10 +40,6 @@ AXES = [
         [0.3, -0.2, 0.5],
     )
 ]
-
-
-def close(actual, desired, tolerance=TOLERANCE):
-    np.testing.assert_allclose(actual, desired, rtol=0, atol=tolerance)
 
 
 # --- hat, vee, bracket -----------------------------------------------------------------------

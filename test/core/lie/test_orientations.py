@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation, Slerp
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import euler, orientations, se3, so3
 from screw_dynamics_ros.core.lie import quaternions as quat
-from support.lie import derivative
+from support.lie import apply, close, derivative
 
 N = 1000
 AXES = pytest.mark.parametrize('axes', ['reference', 'body'])
@@ -27,10 +27,6 @@ G8 = np.array(
 )
 
 
-def close(actual, desired, tolerance=1e-12):
-    np.testing.assert_allclose(actual, desired, rtol=0, atol=tolerance)
-
-
 def random_rotations(seed, count=N):
     return Rotation.from_quat(np.random.default_rng(seed).normal(size=(count, 4))).as_matrix()
 
@@ -38,10 +34,6 @@ def random_rotations(seed, count=N):
 def random_axes(seed, count=N):
     x = np.random.default_rng(seed).normal(size=(count, 3))
     return x / np.linalg.norm(x, axis=1, keepdims=True)
-
-
-def apply(M, x):
-    return (M @ x[..., None])[..., 0]
 
 
 # --- rotation matrices -----------------------------------------------------------------------

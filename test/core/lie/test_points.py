@@ -11,12 +11,9 @@ from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import points, se3, so3
+from support.lie import close
 
 N = 1000
-
-
-def close(actual, desired, tolerance=1e-12):
-    np.testing.assert_allclose(actual, desired, rtol=0, atol=tolerance)
 
 
 def random_rotations(seed):

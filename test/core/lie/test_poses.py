@@ -14,16 +14,12 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import euler, points, poses, screws, se3, so3
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
-from support.lie import derivative
+from support.lie import apply, close, derivative
 from support.robots import urdf_path
 
 N = 1000
 AXES = pytest.mark.parametrize('axes', ['reference', 'body'])
 MOVING = pytest.mark.parametrize('sequence', euler.MOVING)
-
-
-def close(actual, desired, tolerance=1e-12):
-    np.testing.assert_allclose(actual, desired, rtol=0, atol=tolerance)
 
 
 def random_poses(seed, count=N):
@@ -34,10 +30,6 @@ def random_poses(seed, count=N):
     C[:, :3, 3] = rng.normal(size=(count, 3))
     C[:, 3, 3] = 1
     return C
-
-
-def apply(M, x):
-    return (M @ x[..., None])[..., 0]
 
 
 # --- pose, composition, change of frame ------------------------------------------------------

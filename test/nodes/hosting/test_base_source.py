@@ -23,7 +23,7 @@ from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.nodes.services.requests import service_model
 from screw_dynamics_ros.ros.status import Level
-from support.free_robot import MS, SWAPPED, FreeRobot, S, check, numbers, write, write_stamp
+from support.free_robot import MS, SWAPPED, FreeRobot, check, numbers, write, write_stamp
 from support.node_bench import NodeBench
 from support.robots import robot_id, sampled_robots, urdf_path
 from support.ros_harness import stamp_of
@@ -169,16 +169,6 @@ def test_bad_measurements_are_refused_with_a_reason(robot, change, reason):
     made.host.base_source.receive_odometry(message)
     assert 'dynamics/mass_matrix' not in made.joint_state(made.now())
     assert reason in made.status().summary
-
-
-def test_stamps_that_run_back_restart_the_history(robot):
-    made = robot()
-    stamp = made.now()
-    made.measured(stamp)
-    made.measured(stamp - MS)  # late, ignored
-    assert made.host.base_source._bodies['base'].history.newest == stamp
-    made.measured(stamp - 2 * S)  # a simulation that begins again
-    assert made.host.base_source._bodies['base'].history.newest == stamp - 2 * S
 
 
 def test_orientation_and_angular_velocity_of_an_imu(robot):
