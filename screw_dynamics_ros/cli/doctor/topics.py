@@ -32,7 +32,8 @@ def topic_sections(heard: SessionData) -> Iterator[Section]:
         whose = ', '.join(dict.fromkeys(each.subject for each in contradictions))
         yield Section('efforts at rest', [f'skipped: contradictory states of {whose}'])
     elif is_free(heard):
-        yield Section('efforts at rest', ['skipped: pose and contacts of a free base are unknown'])
+        what = 'skipped: pose and contacts of a free base, or poses of ball joints, are unknown'
+        yield Section('efforts at rest', [what])
     elif heard.states:
         yield efforts_section(efforts(heard))
     if heard.transform_senders is not None:
@@ -40,10 +41,10 @@ def topic_sections(heard: SessionData) -> Iterator[Section]:
 
 
 def is_free(heard: SessionData) -> bool:
-    """Whether the base of the robot is not fixed."""
+    """Whether the base of the robot is not fixed, or joint states lack an orientation."""
     joints = heard.robot.description.joints
     source = heard.configuration.values.get('base_source', FIXED)
-    return source != FIXED or any(joint.kind.is_free for joint in joints)
+    return source != FIXED or any(joint.kind.has_quaternion for joint in joints)
 
 
 def efforts(heard: SessionData, *, calibrated: bool = True) -> RecordedEfforts:

@@ -135,7 +135,7 @@ class Joint:
         Pose of the child link frame in the parent link frame at q = 0.
     axis : (3,) array
         Unit vector in the child frame: axis of rotation or translation, normal of a planar joint.
-        Not used for fixed and floating joints.
+        Not used for fixed, floating and ball joints.
     limits : Limits
     mimic : Mimic or None
         May name a joint that is itself a mimic joint; never a cycle.

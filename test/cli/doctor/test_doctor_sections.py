@@ -116,6 +116,17 @@ def test_messages_that_do_not_come():
     assert [f.message for f in one.findings] == ['do not give a complete state']
 
 
+@pytest.mark.parametrize('kind', ['floating', 'ball'])
+def test_efforts_of_robots_whose_orientations_are_unknown_are_skipped(kind):
+    text = PLANAR.replace('type="continuous"', f'type="{kind}"').replace(
+        'type="revolute"', f'type="{kind}"'
+    )
+    _, section, _ = topic_sections(heard(text=text))
+    assert section.lines == [
+        'skipped: pose and contacts of a free base, or poses of ball joints, are unknown'
+    ]
+
+
 def test_publishers_of_transforms():
     found = transforms_section(['/a/robot_state_publisher', '/bringup', '/x'])
     assert found.lines == ['/tf is published by /a/robot_state_publisher, /bringup, /x']

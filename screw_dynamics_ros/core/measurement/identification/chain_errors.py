@@ -92,7 +92,7 @@ class ChainErrors:
     UnknownNameError
         No such link or group.
     DescriptionError
-        A floating joint.
+        A floating or ball joint.
     """
 
     def __init__(

@@ -73,8 +73,8 @@ def sampled_motion(
         Increasing [s].
     q : (N, nq)
     v, a : (N, nv), optional
-        Must be given if the robot has floating joints or a floating base, whose velocities are not
-        the derivatives of their coordinates.
+        Must be given if the robot has floating or ball joints or a floating base, whose velocities
+        are not the derivatives of their coordinates.
 
     Raises
     ------
@@ -97,8 +97,8 @@ def sampled_motion(
     if robot.nq != robot.nv and (v is None or a is None):
         missing = ' and '.join(name for name, values in (('v', v), ('a', a)) if values is None)
         raise ArgumentError(
-            f'{missing} must be given: robot {robot.description.name!r} has floating joints, whose '
-            'velocities are not derivatives of their coordinates'
+            f'{missing} must be given: robot {robot.description.name!r} has floating or ball '
+            'joints, whose velocities are not derivatives of their coordinates'
         )
     return Motion(t, positions, *with_rates(t, positions, velocities, accelerations))
 
