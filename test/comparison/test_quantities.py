@@ -225,8 +225,7 @@ def test_random_states():
     a = np.array(
         [
             np.linalg.solve(
-                robot.mass_matrix(q),
-                tau - robot.gravity_torques(q) - robot.coriolis_torques(q, v),
+                robot.mass_matrix(q), tau - robot.gravity_torques(q) - robot.coriolis_torques(q, v)
             )
             for q, v, tau in zip(states.q, states.v, states.tau)
         ]

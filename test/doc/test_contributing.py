@@ -1,10 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The examples of CONTRIBUTING.md: an output, an observer and an input beside joint states."""
+"""The examples of CONTRIBUTING.md: an output, an observer, a term of friction and an input."""
 
 import importlib.util
 import re
+import subprocess
 import sys
 
 import numpy as np
@@ -123,6 +124,64 @@ def test_an_observer(example, monkeypatch):
     expected = np.cumsum(rest, axis=0) / np.arange(1, 7)[:, None]
     np.testing.assert_allclose(found['external_torque'], expected, atol=1e-12)
     assert 'mean: mean since the start' in descriptions()
+
+
+#: Adds the pieces of the example to the source of a module when it is imported.
+PATCH = """
+from importlib.machinery import SourceFileLoader as Loader
+read = Loader.get_data
+def patched(self, path):
+    if '/friction.' in path and 'description' in path:
+        if path.endswith('.pyc'):
+            raise OSError
+        source = read(self, path).decode()
+        for before, text in {pieces!r}.items():
+            assert source.count(before) == 1, before
+            source = source.replace(before, text + before)
+        return source.encode()
+    return read(self, path)
+Loader.get_data = patched
+"""
+USE = """
+import numpy as np
+from screw_dynamics_ros.core import Drive, Robot
+from screw_dynamics_ros.core.measurement.identification.dynamics import EffortModel
+from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
+from screw_dynamics_ros.core.motion.trajectory.time_scaling import friction_by_power
+drives = {'joint1': Drive(drag=0.3, damping=0.1)}
+robot = Robot.from_urdf('urdf/planar_2r.urdf', drives=drives, backend='python')
+v = np.array([2.0, 3.0])
+np.testing.assert_allclose(robot.friction_torques(v), [1.4, 0.0], rtol=1e-4)
+derivative = robot.inverse_dynamics_derivatives(*np.zeros((1, 2)), v, np.zeros(2))[1]
+bare = Robot.from_urdf('urdf/planar_2r.urdf', backend='python')
+rigid = bare.inverse_dynamics_derivatives(*np.zeros((1, 2)), v, np.zeros(2))[1]
+np.testing.assert_allclose((derivative - rigid)[0, 0], 1.3, rtol=1e-4)
+unknowns = Unknowns(robot, EffortModel(('friction',)))
+W = unknowns.columns(unknowns.motion(*np.zeros((1, 1, 2)), v[None], np.zeros((1, 2))))
+np.testing.assert_allclose(W[0, 0, unknowns.names.index('joint1/drag')], 4.0, rtol=1e-4)
+assert unknowns.unit('joint1/drag') == 'N m s^2/rad^2'
+np.testing.assert_allclose(friction_by_power(robot, v[None])[:, 0, 0], [0.0, 0.2, 1.2])
+"""
+
+
+def test_a_term_of_friction():
+    """The row and its field are all that drives, derivatives, identification and speeds need."""
+    below = (ROOT / 'CONTRIBUTING.md').read_text().partition('\n### A term of friction\n')[2]
+    code = re.search(r'```python\n(.*?)^```', below, re.MULTILINE | re.DOTALL)[1]
+    _, *parts = re.split('^# .*\n', code, flags=re.MULTILINE)
+    text, field, row = (each.strip('\n') + '\n' for each in parts)
+    pieces = {
+        '\n    Raises\n    ------\n    ArgumentError\n        A number that': text,
+        '\n    def __post_init__(self)': field,
+        '    )\n}\n': row,
+    }
+    done = subprocess.run(
+        [sys.executable, '-c', PATCH.format(pieces=pieces) + USE],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_an_input(example, loop_bench, monkeypatch):

@@ -12,7 +12,7 @@ from oracles.program_interpreter import run
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification
 from screw_dynamics_ros.core.compile.program.factoring import factored
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
-from screw_dynamics_ros.core.dynamics.regrouped_tree import regrouped
+from screw_dynamics_ros.core.dynamics.massless_joints import regrouped
 from support.tools import load_tool
 
 TOOL = load_tool('page_tables.operation_counts')

@@ -147,27 +147,6 @@ def test_only_unknown_joints(client, robot):
     )
 
 
-def test_duplicate_joint(client, robot):
-    q, (v, tau) = good(robot)
-    refuse(
-        client,
-        robot,
-        ERROR,
-        ['twice', 'panda_joint3'],
-        [*robot.joint_names, 'panda_joint3'],
-        *([*values, 9.0] for values in (q, v, tau)),
-    )
-
-
-def test_reordered_joints(client, robot):
-    q, (v, tau) = good(robot, 5)
-    for order in (np.arange(robot.nv)[::-1], np.roll(np.arange(robot.nv), 3)):
-        names = [robot.joint_names[i] for i in order]
-        for topic in TOPICS:
-            _, message = client.ask(topic, names, q[order], v[order], tau[order])
-            check_numbers(topic, message, robot, q, v, tau)
-
-
 def test_bytes_that_are_no_joint_state(client, robot):
     publisher = client.publisher(JointState, 'joint_states')
 
@@ -175,10 +154,6 @@ def test_bytes_that_are_no_joint_state(client, robot):
         publisher.publish(b'\x00\x01\x00\x00' + 5 * b'\x01')
 
     client.expect(STATES, ERROR, 'unreadable message', meanwhile=send)
-
-
-def test_empty_message(client, robot):
-    refuse(client, robot, ERROR, ['names no joint'], [])
 
 
 def test_position_is_nan(client, robot):
@@ -195,43 +170,6 @@ def test_position_is_nan(client, robot):
         v,
         tau,
     )
-
-
-def test_ragged_positions(client, robot):
-    q, (v, tau) = good(robot)
-    refuse(
-        client,
-        robot,
-        ERROR,
-        ['number of positions differs', '6 for 8 names'],
-        robot.joint_names,
-        q[:6],
-        v,
-        tau,
-    )
-
-
-def test_velocity_is_nan_or_empty_or_ragged(client, robot):
-    """By default positions are differentiated."""
-    q, (v, tau) = good(robot)
-    broken = v.copy()
-    broken[2] = NAN
-    for velocity, text in (
-        (broken, 'panda_joint3 (velocity_policy: differentiate)'),
-        ([], '(velocity_policy: differentiate)'),
-        (v[:3], '3 for 8 names'),
-    ):
-        client.ask(CORIOLIS, robot.joint_names, q, v, tau)
-        _stamp, message = client.ask(CORIOLIS, robot.joint_names, q, velocity, tau)
-        rates = np.where(np.isnan(broken), 0.0, v) if velocity is broken else np.zeros(robot.nv)
-        check_numbers(CORIOLIS, message, robot, q, rates, tau)
-        client.expect(
-            STATES,
-            WARN,
-            'velocity is missing or not a finite',
-            text,
-            meanwhile=lambda sent=velocity: client.send(robot.joint_names, q, sent, tau),
-        )
 
 
 def test_velocity_policy_reject(client, robot):
@@ -253,25 +191,6 @@ def test_velocity_policy_reject(client, robot):
     silent(client, robot, stamps, (CORIOLIS, EXTERNAL))
     assert set(stamps) <= set(client.stamps(GRAVITY))
     assert client.set_parameter('bringup', 'velocity_policy', 'differentiate').successful
-
-
-def test_effort_is_nan_or_empty_or_ragged(client, robot):
-    """By default there is no external torque without efforts, and everything else goes on."""
-    q, (v, tau) = good(robot)
-    broken = tau.copy()
-    broken[0] = NAN
-    for effort, text in ((broken, 'panda_joint1'), ([], 'effort is missing'), (tau[1:], '7 for 8')):
-        stamps = []
-
-        def send(effort=effort, stamps=stamps):
-            stamps.append(client.ask(CORIOLIS, robot.joint_names, q, v, effort)[0])
-
-        client.expect(STATES, WARN, text, meanwhile=send)
-        client.expect(
-            'bad/wrench_estimator: outputs', WARN, 'joint states contain no effort', meanwhile=send
-        )
-        silent(client, robot, stamps, (EXTERNAL,))
-        assert set(stamps) <= set(client.stamps(CORIOLIS))
 
 
 @pytest.mark.parametrize(
@@ -335,62 +254,9 @@ def test_ten_thousand_joints(client, robot, count):
     client.expect(STATES, ERROR, text, meanwhile=lambda: publisher.publish(data))
 
 
-def test_names_that_are_no_names(client, robot):
-    """Reported in one line of a length that can be read."""
-    q, (v, tau) = good(robot)
-    names = [*robot.joint_names, 'x' * 10_000, '\x1b[2J\n']
-    fields = [[*values, 0.0, 0.0] for values in (q, v, tau)]
-    client.expect(
-        STATES, WARN, 'xxx..., \\x1b[2J\\n', meanwhile=lambda: client.send(names, *fields)
-    )
-    assert client.diagnostics[STATES][1].isprintable()
-    assert len(client.diagnostics[STATES][1]) < 2000
-
-
 def test_numbers_too_large_to_compute_with(client, robot):
     q, (v, tau) = good(robot)
     refuse(client, robot, WARN, ['results are not finite'], robot.joint_names, q, v * 1e200, tau)
-
-
-def test_time_goes_backwards(client, robot):
-    """Ten seconds back: reported, and no speed from positions of different times."""
-    q, (v, tau) = good(robot)
-    client.ask(CORIOLIS, robot.joint_names, q, [], tau)
-    client.stamp -= 10 * 10**9 + 12345  # a stamp that has not been used
-    stamp = client.send(robot.joint_names, q + 0.5, [], tau)
-    _, message = client.ask(CORIOLIS, robot.joint_names, q + 0.5, [], tau)
-    check_numbers(CORIOLIS, message, robot, q + 0.5, np.zeros(robot.nv), tau)
-    assert stamp not in client.stamps(CORIOLIS)
-    client.expect(
-        STATES,
-        WARN,
-        'time went backwards',
-        'by 9.9',
-        meanwhile=lambda: client.send(robot.joint_names, q, v, tau),
-    )
-
-
-def test_messages_out_of_order_and_repeated(client, robot):
-    q, (v, tau) = good(robot)
-
-    def send():
-        """One good message that has been answered, and two that come too late after it."""
-        stamp, _ = client.ask(GRAVITY, robot.joint_names, q, v, tau)
-        client.send(robot.joint_names, q + 1, v, tau, stamp=stamp)
-        client.send(robot.joint_names, q + 1, v, tau, stamp=stamp - 5_000_000)
-
-    client.received[GRAVITY].clear()
-    client.expect(
-        STATES,
-        WARN,
-        'older than that of the previous message',
-        'the stamp is that of the previous message',
-        meanwhile=send,
-    )
-    check_good(client, robot, seed=1)
-    wrong = robot.gravity_torques(q + 1)
-    assert not any(np.allclose(message.effort, wrong) for message in client.received[GRAVITY])
-    assert len(set(client.stamps(GRAVITY))) == len(client.stamps(GRAVITY))
 
 
 def test_pause(client, robot):

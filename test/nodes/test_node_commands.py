@@ -28,8 +28,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.model.parts import Stage, python_step
-from screw_dynamics_ros.nodes.outputs.dynamics.command_message import joint_command
 from screw_dynamics_ros.ros.diagnostics import Level
+from screw_dynamics_ros.ros.messages.templates import joint_command
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
 from support.ros_harness import stamp_of
@@ -240,14 +240,6 @@ def test_the_service_says_why_the_parameter_was_refused(following, monkeypatch):
     (service,) = [s for s in node.services if s.srv_name.endswith('/enable')]
     answer = service.callback(SetBool.Request(data=True), SetBool.Response())
     assert (answer.success, answer.message) == (False, 'locked')
-
-
-def test_disabling_by_the_parameter_ramps_out(following):
-    following.set(enabled=False)
-    following.drive(0.4)
-    assert not following.torques[-1].any()
-    assert (np.diff(np.abs(following.torques[:, 1])) <= 1e-9).all()
-    assert following.status()['mode'] == 'disabled'
 
 
 @pytest.mark.parametrize('action', ACTIONS)

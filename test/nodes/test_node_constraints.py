@@ -19,9 +19,7 @@ from sensor_msgs.msg import JointState
 
 from oracles.constraints import dense_kkt
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
-from screw_dynamics_ros.core.constraints.motion_constraint import (
-    fixed_point,
-)
+from screw_dynamics_ros.core.constraints.motion_constraint import fixed_point
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.nodes.parameters.constraint_parameters import (
     BlockedMotions,

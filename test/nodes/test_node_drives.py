@@ -387,13 +387,7 @@ def test_coupled_motors_and_friction_by_load(start, connect):
 @pytest.mark.parametrize(
     ('joint', 'field', 'value', 'reason'),
     [
-        (SHOULDER, 'coulomb', -1.0, f'drives.{SHOULDER}.coulomb'),
-        (SHOULDER, 'damping', float('nan'), f'drives.{SHOULDER}.damping'),
-        (SHOULDER, 'gear_ratio', 0.0, f'drives.{SHOULDER}: gear_ratio is 0'),
         (SHOULDER, 'breakaway', 2.0, f'drives.{SHOULDER}: breakaway is 2.0; it must be .* 4.0'),
-        (FINGER, 'smoothing', 0.0, f'drives.{FINGER}.smoothing'),
-        (WRIST, 'rotor_axis', [1.0, 0.0], '3 elements'),
-        (WRIST, 'carrier', 'panda_link4', 'there is no rotor_axis'),
         (WRIST, 'counterbalance_stiffness', 1.0, f"counterbalance of '{WRIST}' is on the axis"),
         (WRIST, 'breakaway', 0.5, f'drives.{WRIST}: breakaway is 0.5; it must be .* 0.8'),
     ],
@@ -454,11 +448,6 @@ def test_robot_without_the_joint_is_refused(client):
     ('given', 'reason'),
     [
         ({'drives.knee.coulomb': 1.0}, "'knee' is not in drive_joints"),
-        (
-            {'drive_joints': "['knee']", 'drives.knee.stiction': 1.0},
-            "no 'stiction'; it has rotor_inertia, gear_ratio",
-        ),
-        ({'drive_joints': "['knee']", 'drives.knee.gear_ratio': 0.0}, 'drives.knee: gear_ratio'),
     ],
 )
 def test_bad_values_at_start_stop_it(start, given, reason):

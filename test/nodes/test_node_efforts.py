@@ -17,7 +17,7 @@ from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.outputs.external_wrenches.tare import MIN_SAMPLES
 from support.robots import urdf_path
-from support.ros_harness import ERROR, OK, WARN, vector
+from support.ros_harness import OK, WARN, vector
 
 PLAIN = urdf_path('panda').read_text()
 DAMPING = 0.3
@@ -240,33 +240,6 @@ def test_taring_twice_gives_the_same_offset(client, robot, state):
     np.testing.assert_allclose(found, more, atol=1e-9)
 
 
-def test_tare_of_few_states_is_refused(client, robot, state):
-    q, tau = state[0], np.ones(robot.nv)
-    refused(client, robot, q, tau, 'no joint states with velocity and effort so far')
-    assert client.call(Trigger, f'{NODE}/reset', Trigger.Request()).success
-    stamps = [client.send(robot.joint_names, q, np.zeros(robot.nv), tau) for _ in range(3)]
-    client.wait(lambda: client.with_stamp(EXTERNAL, stamps[-1]), what='the last of three')
-    answered = sum(stamp in client.stamps(EXTERNAL) for stamp in stamps)
-    refused(client, robot, q, tau, f'{answered} joint states', f'at least {MIN_SAMPLES}')
-    assert client.set_parameter(NODE, 'tare_samples', 2).successful
-    rest(client, robot, q, tau, 2)
-    answer = tare(client)
-    assert answer.success
-    assert answer.message.startswith('offset of 2 states')
-
-
-def test_tare_of_a_dead_driver_is_refused(client, robot, state):
-    q, tau = state[0], np.ones(robot.nv)
-    rest(client, robot, q, tau)
-    assert client.set_parameter(NODE, 'state_timeout', 0.3).successful
-    client.expect(STATES, ERROR, 'no joint state for')
-    answer = tare(client)
-    assert not answer.success
-    assert 'longer than state_timeout (0.3 s): check that the driver is running' in answer.message
-    assert client.set_parameter(NODE, 'state_timeout', 1000.0).successful
-    assert tare(client).success  # they are current again
-
-
 def test_tare_of_a_moving_arm_is_refused(client, robot, state):
     """By its velocities."""
     q, tau = state[0], np.ones(robot.nv)
@@ -278,20 +251,6 @@ def test_tare_of_a_moving_arm_is_refused(client, robot, state):
     refused(client, robot, q, tau, 'panda_joint4 moved at 0.2 rad/s', 'tare_velocity_limit (0.05')
     assert client.set_parameter(NODE, 'tare_velocity_limit', 0.3).successful
     assert tare(client).success
-
-
-def test_tare_of_an_arm_whose_positions_move_is_refused(client, robot, state):
-    """Where velocities are taken as zero, positions tell."""
-    (q, _), tau = state, np.ones(robot.nv)
-    assert client.set_parameter(NODE, 'velocity_policy', 'zero').successful
-    for step in range(MIN_SAMPLES):
-        moved = q.copy()
-        moved[-1] += 0.002 * step
-        client.ask_once(EXTERNAL, robot.joint_names, moved, [], tau)
-    answer = tare(client)
-    assert not answer.success
-    assert 'panda_finger_joint1 moved by' in answer.message
-    assert ' m within' in answer.message
 
 
 def test_tare_of_a_load_that_alternates_is_refused(client, robot, state):
@@ -314,21 +273,9 @@ def test_tare_of_a_load_that_alternates_is_refused(client, robot, state):
         assert tare(client).success
 
 
-def test_tare_does_not_reach_over_a_pause(client, robot, state):
-    q, tau = state[0], np.ones(robot.nv)
-    rest(client, robot, q, tau, 2 * MIN_SAMPLES)
-    client.stamp += 5000 * 10**9
-    rest(client, robot, q, tau, 2)
-    answer = tare(client)
-    assert not answer.success
-    assert 'a pause' in answer.message
-    assert int(answer.message.split()[0]) < MIN_SAMPLES
-
-
-@pytest.mark.parametrize('effort', [1e308, -1e308, 1.7e308])
-def test_tare_of_numbers_that_overflow_is_refused(client, robot, state, effort):
+def test_tare_of_numbers_that_overflow_is_refused(client, robot, state):
     """Their mean is infinite: with it no output would be finite until a reset."""
-    q, tau = state[0], np.full(robot.nv, effort)
+    q, tau = state[0], np.full(robot.nv, 1.7e308)
     rest(client, robot, q, tau)
     answer = tare(client)
     assert not answer.success

@@ -12,7 +12,6 @@ import rclpy
 from geometry_msgs.msg import TransformStamped
 from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
-from sensor_msgs.msg import Imu
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
@@ -118,56 +117,6 @@ def test_by_transforms(bench):
     configure(bench, gravity_source='parameter')
     np.testing.assert_array_equal(show(bench)[0], DOWN)
     assert status(bench).level == Level.OK
-
-
-def imu(frame, R=None, force=None):
-    message = Imu()
-    message.header.frame_id = frame
-    message.orientation_covariance[0] = -1.0 if R is None else 0.0
-    if R is not None:
-        o = message.orientation
-        o.x, o.y, o.z, o.w = quaternions.from_matrix(R).tolist()
-    if force is not None:
-        a = message.linear_acceleration
-        a.x, a.y, a.z = force
-    return message
-
-
-def test_by_an_imu_on_a_link_that_moves(bench):
-    """Its frame is turned back to the root by the joints in between."""
-    configure(bench, gravity_source='imu')
-    show(bench)
-    source, link = bench.host.gravity_source, so3.exp(np.array([0.0, 0.0, -0.2]))  # q1 + q2
-    turned(bench, lambda: source.receive(imu('tip', R=TILT @ link)), TILT.T @ DOWN)
-    force = -link.T @ (YAW @ TILT).T @ DOWN
-    turned(bench, lambda: source.receive(imu('tip', force=force)), TILT.T @ DOWN)
-    other = so3.exp(np.array([0.2, 0.0, 0.0]))
-    turned(bench, lambda: source.receive(imu('base', R=other)), other.T @ DOWN)
-    assert status(bench).level == Level.OK
-
-
-def test_an_imu_that_does_not_tell(bench):
-    configure(bench, gravity_source='imu', on_gravity_loss='stop')
-    assert not show(bench)[1]  # nothing has arrived
-    source = bench.host.gravity_source
-    for message, reason in (
-        (imu('nose', R=TILT), "no link 'nose'"),
-        (imu('base', force=[0.0, 0.0, 1.0]), 'not at rest, or its scale is wrong'),
-        (imu('base', R=np.full((3, 3), np.nan)), 'not a unit quaternion'),
-    ):
-        source.receive(message)
-        assert reason in ' '.join(status(bench).texts)
-        assert not show(bench)[1]
-    source.receive(imu('base', R=TILT))
-    show(bench, seconds=0.03)
-    assert show(bench)[1]
-
-
-def test_the_magnitude_is_that_of_the_parameter(bench):
-    configure(bench, gravity_source='imu', gravity=[0.0, 1.62, 0.0])
-    np.testing.assert_array_equal(show(bench)[0], DOWN)  # turns only when the direction is known
-    source = bench.host.gravity_source
-    turned(bench, lambda: source.receive(imu('base', R=TILT)), TILT.T @ DOWN / 9.81 * 1.62)
 
 
 def test_transforms_in_any_order_and_bad_ones(bench):

@@ -204,8 +204,7 @@ def test_topics_of_links_follow_until_all_is_settled(carried, clock):
 
     moment = SimpleNamespace(to_msg=lambda: Time(sec=9))
     node = SimpleNamespace(
-        create_publisher=create_publisher,
-        get_clock=lambda: SimpleNamespace(now=lambda: moment),
+        create_publisher=create_publisher, get_clock=lambda: SimpleNamespace(now=lambda: moment)
     )
     topics = PayloadTopics(node, carried, 'left_')
     topics.publish()

@@ -14,13 +14,7 @@ pytest.importorskip('rclpy')
 
 import rclpy
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    precondition,
-    rule,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
@@ -146,10 +140,7 @@ class LifeCycle(RuleBasedStateMachine):
     def tool(self, mass, link):
         """Another tool, as scripts change it: the payload, and then the description."""
         assert self.bench.node.set_parameters_atomically(
-            [
-                Parameter('payload_mass', value=mass),
-                Parameter('payload_link', value=link),
-            ]
+            [Parameter('payload_mass', value=mass), Parameter('payload_link', value=link)]
         ).successful
         self.values.update(payload_mass=mass, payload_link=link)
         self.description('heavy' if mass else 'light')

@@ -14,10 +14,7 @@ from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.mechanisms.closures import LoopClosures, read_loop_closures
 from screw_dynamics_ros.core.mechanisms.closures.closure_equations import gap
 from screw_dynamics_ros.core.mechanisms.closures.example_loops import golden_four_bar
-from screw_dynamics_ros.nodes.model.closed_loops import (
-    LoopCompletion,
-    RobotWithLoops,
-)
+from screw_dynamics_ros.nodes.model.closed_loops import LoopCompletion, RobotWithLoops
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.policies import Reason

@@ -118,10 +118,7 @@ class Observers(RuleBasedStateMachine):
         self.plain.steps.clear()
         self.plain.history.clear()
 
-    @rule(
-        step=st.integers(1, 60),
-        numbers=st.lists(st.floats(-2.0, 2.0), min_size=6, max_size=6),
-    )
+    @rule(step=st.integers(1, 60), numbers=st.lists(st.floats(-2.0, 2.0), min_size=6, max_size=6))
     def regular(self, step, numbers):
         self.stamp += step * 1_000_000
         q, v, tau = np.array(numbers).reshape(3, 2)

@@ -101,12 +101,7 @@ def base(make):
 
 
 @pytest.mark.parametrize(
-    ('step', 'expected'),
-    [
-        (0.01, [1, 11, 21, 31]),
-        (0.03, [1, 5, 8, 11]),
-        (0.2, [1, 2, 3, 4]),
-    ],
+    ('step', 'expected'), [(0.01, [1, 11, 21, 31]), (0.03, [1, 5, 8, 11]), (0.2, [1, 2, 3, 4])]
 )
 def test_poses_are_published_at_a_rate(make, step, expected):
     base = Base(make(publish_rate=10.0))

@@ -18,7 +18,6 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_ros.core import Robot
@@ -229,78 +228,8 @@ def test_feedforward_and_commands_of_the_measured_state(client, robot, oracle, r
     assert commands.layout.dim[0].label == ','.join(robot.joint_names)
 
 
-def follow(client, robot, names, q, v, a):
-    """Make a reference count: publish it until diagnostics say that it is followed."""
-    message = JointTrajectory(
-        joint_names=list(names),
-        points=[JointTrajectoryPoint(positions=list(q), velocities=list(v), accelerations=list(a))],
-    )
-    publisher = client.publisher(JointTrajectory, 'dynamics/reference')
-    publisher.publish(message)
-    name = diagnostics_name(client, 'dynamics')
-    client.wait(
-        lambda: (
-            client.diagnostics.get(name, (0, '', {}))[2].get('feedforward follows') == 'reference'
-        ),
-        what='following the reference',
-    )
-
-
 def diagnostics_name(client, node, what='outputs'):
     return f'{client.node.get_namespace().lstrip("/")}/{node}: {what}'
-
-
-def test_feedforward_of_a_reference(client, robot, oracle, rng):
-    """A reference for some joints by name, the others go on as measured; compensated terms."""
-    assert client.set_parameter('dynamics', 'reference_timeout', 0.0).successful
-    state = random_state(rng, robot)
-    (qr, _, _), ar = random_state(rng, robot), rng.normal(size=robot.nv)
-    vr = rng.uniform(-0.9, 0.9, robot.nv) * robot.limits.velocity
-    chosen = [6, 1, 3]
-    follow(
-        client, robot, [robot.joint_names[i] for i in chosen], qr[chosen], vr[chosen], ar[chosen]
-    )
-    q, v, a = state[0].copy(), state[1].copy(), np.zeros(robot.nv)
-    q[chosen], v[chosen], a[chosen] = qr[chosen], vr[chosen], ar[chosen]
-    wanted = oracle.inverse_dynamics(q, v, a)
-    g, c = gravity(oracle, state[0]), coriolis(oracle, state[0], state[1])
-    inertia = wanted - oracle.inverse_dynamics(q, v, np.zeros(robot.nv))
-    topic = 'dynamics/feedforward'
-    for terms, expected in (
-        (['gravity'], wanted - g),
-        (['gravity', 'coriolis'], wanted - g - c),
-        (['inertia'], wanted - inertia),
-        ([''], wanted),
-    ):
-        assert client.set_parameter('dynamics', 'compensated_terms', terms).successful
-        message = ask(client, robot, rng, JointState, topic, state)[3]
-        check_efforts(message, robot, expected)
-    # A reference that is too old is not followed.
-    assert client.set_parameter('dynamics', 'reference_timeout', 0.1).successful
-    client.expect(diagnostics_name(client, 'dynamics'), 1, 'older than reference_timeout')
-    check_efforts(ask(client, robot, rng, JointState, topic, state)[3], robot, g + c)
-
-
-def test_bad_reference_is_refused_with_a_reason(client, robot, rng):
-    publisher = client.publisher(JointTrajectory, 'dynamics/reference')
-    publisher.publish(
-        JointTrajectory(joint_names=['knee'], points=[JointTrajectoryPoint(positions=[1.0])])
-    )
-    client.expect(diagnostics_name(client, 'dynamics'), 1, 'reference refused', "'knee'")
-    publisher.publish(
-        JointTrajectory(
-            joint_names=['panda_joint1'], points=[JointTrajectoryPoint(positions=[1.0])]
-        )
-    )
-    name = diagnostics_name(client, 'dynamics')
-    client.wait(lambda: 'refused' not in client.diagnostics[name][1], what='a reference again')
-
-    def is_too_old(_):
-        return client.diagnostics[name][2].get('feedforward follows') != 'reference'
-
-    client.drive(
-        is_too_old, robot.joint_names, *random_state(rng, robot), what='the measured state'
-    )
 
 
 def test_order_of_commands(client, robot, oracle, rng):

@@ -16,12 +16,7 @@ import rclpy
 from geometry_msgs.msg import InertiaStamped
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    RuleBasedStateMachine,
-    initialize,
-    rule,
-    run_state_machine_as_test,
-)
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
@@ -376,43 +371,6 @@ def test_the_same_parameters_again_replace_what_is_under_way(bench):
     assert node.get_parameter('payload_link').value == ''
     assert ask(node, 'clear_payload', clear_payload('parameters')).success
     assert not payloads.bodies()
-
-
-def test_too_many_payloads_and_impossible_names(bench):
-    bench.host.source.receive(String(data=ROBOTS['light']))
-    bench.finish()
-    for name in ('x' * 101, 'two\nlines'):
-        response = ask(bench.node, 'set_payload', set_payload(name, 'tip', 1.0))
-        assert response.error_code == ErrorCode.INVALID_ARGUMENT
-        assert 'printable' in response.message
-    for k in range(100):
-        assert ask(bench.node, 'set_payload', set_payload(f'p{k}', 'tip', 0.01)).success
-    response = ask(bench.node, 'set_payload', set_payload('one more', 'tip', 0.01))
-    assert not response.success
-    assert 'clear some first' in response.message
-    assert ask(bench.node, 'set_payload', set_payload('p5', 'tip', 2.0)).success
-    assert bench.host.payload_status().values['payload'] == '2.99 kg on tip'
-
-
-def test_before_there_is_a_robot(bench):
-    """A payload on the link of its own frame waits; elsewhere nothing tells where it is."""
-    assert ask(bench.node, 'set_payload', set_payload('a', 'tip', 1.0)).success
-    response = ask(bench.node, 'set_payload', set_payload('a', 'base', 1.0, link='tip'))
-    assert response.error_code == ErrorCode.NO_JOINT_STATE
-    assert 'no robot description yet' in response.message
-    response = ask(bench.node, 'set_payload', set_payload('a', '', 1.0))
-    assert response.error_code == ErrorCode.INVALID_ARGUMENT
-    bench.host.source.receive(String(data=ROBOTS['light']))
-    bench.finish()
-    assert bench.host.payloads.active_bodies()['tip'].mass == 1.0
-
-
-def test_a_frame_beyond_joints_needs_a_state(bench):
-    bench.host.source.receive(String(data=ROBOTS['light']))
-    bench.finish()
-    response = ask(bench.node, 'set_payload', set_payload('a', 'base', 1.0, link='tip'))
-    assert response.error_code == ErrorCode.NO_JOINT_STATE
-    assert 'joints are between tip and base' in response.message
 
 
 def test_a_fault_of_ours_ends_nothing(bench, monkeypatch):

@@ -9,7 +9,6 @@ import pytest
 pytest.importorskip('rclpy')
 pytest.importorskip('pinocchio')
 
-import pinocchio as pin
 from geometry_msgs.msg import TwistStamped, WrenchStamped
 from std_msgs.msg import Float64MultiArray
 from visualization_msgs.msg import Marker, MarkerArray
@@ -266,54 +265,6 @@ def test_joint_axes(client, robot, oracle, state):
             [0.2, 0.6, 1.0, 0.8],
             rtol=1e-6,
         )
-
-
-def test_twist_and_its_screw_axis(client, robot, oracle, state):
-    """In link axes, from the link's origin; points of the screw axis move along it (B-067)."""
-    shown = ask_markers(client, robot, state)
-    V = jacobian_of(oracle, state[0], 'body') @ state[1]
-    for what, expected in (('angular', 0.2 * V[:3]), ('linear', 0.5 * V[3:])):
-        np.testing.assert_allclose(
-            points(shown[f'{what}_velocities', TOOL]), [np.zeros(3), expected], atol=1e-9
-        )
-    for point in points(shown['screw_axes', TOOL]):
-        np.testing.assert_allclose(np.cross(V[3:] + np.cross(V[:3], point), V[:3]), 0, atol=1e-9)
-    ends = points(shown['screw_axes', TOOL])
-    assert np.linalg.norm(ends[1] - ends[0]) == pytest.approx(0.3)
-
-
-def ellipsoid_matrix(marker, scale):
-    """Return E with x^T E^-1 x = 1 on the ellipsoid, in units of the quantity."""
-    o = marker.pose.orientation
-    R = pin.Quaternion(o.w, o.x, o.y, o.z).toRotationMatrix()
-    return R @ np.diag((vector(marker.scale) / 2 / scale) ** 2) @ R.T
-
-
-def test_ellipsoids(client, robot, oracle, state):
-    """Velocities J_v J_v^T; forces its inverse."""
-    configure(client, ellipsoid_limit=100.0)
-    J = jacobian_of(oracle, state[0], 'body')[3:]
-
-    def answer():
-        shown = ask_markers(client, robot, state)
-        forces = ellipsoid_matrix(shown['force_ellipsoids', TOOL], 0.05)
-        return np.allclose(forces, np.linalg.inv(J @ J.T), rtol=1e-6, atol=1e-6) and shown
-
-    shown = client.wait(answer, what='larger ellipsoids')
-    np.testing.assert_allclose(
-        ellipsoid_matrix(shown['velocity_ellipsoids', TOOL], 0.2), J @ J.T, atol=1e-9
-    )
-    configure(client, ellipsoid_limit=0.5)
-
-
-def test_ellipsoids_of_a_singular_state_stay_finite(client, robot):
-    zero = np.zeros(robot.nv)
-
-    def answer():
-        scale = vector(ask_markers(client, robot, (zero, zero))['force_ellipsoids', ELBOW].scale)
-        return np.isfinite(scale).all() and scale.max() <= 1.0 + 1e-9
-
-    client.wait(answer, what='ellipsoids within limits')
 
 
 def test_other_frames_delete_what_was_shown(client, robot, state):

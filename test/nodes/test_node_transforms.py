@@ -205,13 +205,7 @@ def test_positions_that_are_no_numbers_are_left_out(launch, nothing):
 
 @pytest.mark.parametrize(
     ('names', 'position'),
-    [
-        ([], []),
-        (['a', 'a'], [0.1, 0.2]),
-        (['a', 'b'], [0.1]),
-        (['a'], []),
-        (['stranger'], [0.1]),
-    ],
+    [([], []), (['a', 'a'], [0.1, 0.2]), (['a', 'b'], [0.1]), (['a'], []), (['stranger'], [0.1])],
 )
 def test_messages_of_no_use(launch, names, position):
     bench = launch()

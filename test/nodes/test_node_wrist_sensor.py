@@ -356,15 +356,6 @@ def test_a_tool_that_no_robot_carries_is_refused(make, name, value, reason):
     assert reason in result.reason
 
 
-def test_the_same_pose_twice_and_twice_again_tells_nothing(make):
-    rig = make(sensor_frame=FRAME)
-    rig.stand(HOME, 120)
-    for _ in range(4):
-        assert rig.ask('record_pose').success
-    assert 'the same orientation' in rig.identify(apply=True).message
-    assert rig.bench.node.get_parameter('tool_mass').value == 0.0
-
-
 def test_poses_of_another_sign_or_beyond_their_number(make, monkeypatch):
     monkeypatch.setattr(tool_poses, 'MAX_POSES', 2)
     rig = make(sensor_frame=FRAME)

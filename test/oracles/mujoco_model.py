@@ -50,7 +50,7 @@ class MuJoCo:
         for name, (q, v) in zip(names, places, strict=True):
             its = self.model.joint(name)
             self.places.append((q, v, int(its.qposadr[0]), int(its.dofadr[0])))
-            if name in robot.drives:
+            if name in robot.drives and not text:
                 self.model.dof_armature[its.dofadr[0]] = robot.drives[name].armature
                 self.model.dof_damping[its.dofadr[0]] = robot.drives[name].damping
         assert self.model.nv == robot.nv

@@ -15,7 +15,7 @@ PACKAGE = Path(screw_dynamics_ros.__file__).parent
 #: Functions of other files that take an address: for a call, in code that keeps the array, or of an
 #: array of the same object.
 EXCEPTIONS = {
-    'core/compile/cpython/addresses.py': {'write_look_up'},
+    'core/compile/cpython/writer.py': {'write_look_up'},
     'core/compile/cpython/entry.py': {'entry_point'},
     'core/compile/cpython/layout.py': {'layout_fault'},
     'core/compile/cpython/stacks.py': {'__init__', 'add'},

@@ -23,25 +23,10 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems imp
     heavy_top,
 )
 from studies.integration import command, pictures
-from studies.integration.claims import (
-    EXACT,
-    NOT,
-    PARTLY,
-    REPRODUCED,
-    all_claims,
-)
-from studies.integration.constraint_forms import (
-    ACTUAL_ARM,
-    CONSTANT_ARM,
-    INERTIAL,
-    top_in_form,
-)
+from studies.integration.claims import EXACT, NOT, PARTLY, REPRODUCED, all_claims
+from studies.integration.constraint_forms import ACTUAL_ARM, CONSTANT_ARM, INERTIAL, top_in_form
 from studies.integration.lower_pairs import BETWEEN
-from studies.integration.reference import (
-    OF_THE_PAPER,
-    TIGHT,
-    top_motion,
-)
+from studies.integration.reference import OF_THE_PAPER, TIGHT, top_motion
 from studies.integration.stabilization import BAUMGARTE, NONE, PROJECTION
 from studies.integration.study import QUICK, STEPS, Study, carry_out
 from studies.integration.tables import Table, all_tables

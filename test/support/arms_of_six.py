@@ -13,13 +13,7 @@ from __future__ import annotations
 
 from math import pi, sin
 
-from support.arm_tables import (
-    ArmTable,
-    Bounds,
-    denavit_hartenberg,
-    within,
-    zero_position,
-)
+from support.arm_tables import ArmTable, Bounds, denavit_hartenberg, within, zero_position
 
 
 def universal_robot(

@@ -123,9 +123,7 @@ def slider_with_prismatic_cut() -> ClosedRobot:
     return ClosedRobot(
         Robot(description, gravity=(0, -9.81, 0), backend='reference'),
         LoopClosures(
-            [rail],
-            ['crank_joint'],
-            positions={'crank_joint': 0.9, 'rod_joint': -1.2, 'pin': 0.3},
+            [rail], ['crank_joint'], positions={'crank_joint': 0.9, 'rod_joint': -1.2, 'pin': 0.3}
         ),
     )
 

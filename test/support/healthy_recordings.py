@@ -295,9 +295,4 @@ SENSORS = (
     friction, strong_friction, currents, dropped, jittered, repeated, held, without_efforts,
     wrapped,
 )  # fmt: skip
-MOTIONS = {
-    'moving': {},
-    'at rest': {'moves': 0.0},
-    'slow': {'speed': 0.02},
-    'fast': {'speed': 3.0},
-}
+MOTIONS = {'moving': {}, 'at rest': {'moves': 0.0}, 'slow': {'speed': 0.02}, 'fast': {'speed': 3.0}}

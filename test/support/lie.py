@@ -11,6 +11,7 @@ from math import pi
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from hypothesis import settings
 from hypothesis import strategies as st
 
@@ -38,6 +39,16 @@ ANGLES = [
     4.0,
     6.0,
 ]
+
+
+def close(actual: npt.ArrayLike, desired: npt.ArrayLike, tolerance: float = 1e-12) -> None:
+    """Compare with an absolute tolerance."""
+    np.testing.assert_allclose(actual, desired, rtol=0, atol=tolerance)
+
+
+def apply(M: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Multiply stacks of matrices and vectors."""
+    return (M @ x[..., None])[..., 0]
 
 
 # --- strategies ----------------------------------------------------------------------------

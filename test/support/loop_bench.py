@@ -8,6 +8,7 @@ those of the bench, and messages are recorded as those of Python are.
 """
 
 import ctypes
+from collections import Counter
 
 import numpy as np
 
@@ -34,37 +35,54 @@ OUTCOMES = {
 
 
 class TestedRcl(rcl.Rcl):
-    """The loop with functions of the test."""
+    """The loop with functions of the test; its code is that of all benches."""
+
+    _library, _kept, _active = None, (), None
 
     def __init__(self, bench):
         self.allocator = rcl.Allocator()
+        functions = loop.process, loop.receive, loop.answer
+        if TestedRcl._library is None:
+            TestedRcl._library = self._compiled(functions)
+        self.library = self._library
+
+        def of_bench(function):
+            def call(*arguments):
+                TestedRcl._active = bench
+                return function(*arguments)
+
+            return call
+
+        self.process, self.receive, self.answer = (
+            of_bench(self.library.callable(each)) for each in functions
+        )
+
+    @classmethod
+    def _compiled(cls, functions):
         integer, pointer = ctypes.c_int32, ctypes.c_void_p
 
         def publish(publisher, serialized, _):
-            bench.published(publisher, serialized)
+            cls._active.published(publisher, serialized)
             return 0
 
         def gettime(clock, time):
-            is_wall = clock == externals.REALTIME
-            now = bench.clock.time_ns() if is_wall else bench.clock.monotonic_ns()
+            read, is_wall = cls._active.clock, clock == externals.REALTIME
             words = ctypes.cast(time, ctypes.POINTER(ctypes.c_int64))
-            words[0], words[1] = divmod(now, SECOND)
+            words[0], words[1] = divmod(read.time_ns() if is_wall else read.monotonic_ns(), SECOND)
             return 0
 
         def get_now(_, now):
-            ctypes.cast(now, ctypes.POINTER(ctypes.c_int64))[0] = bench.clock.time_ns()
+            ctypes.cast(now, ctypes.POINTER(ctypes.c_int64))[0] = cls._active.clock.time_ns()
             return 0
 
-        self._kept = [
+        cls._kept = (
             ctypes.CFUNCTYPE(integer, pointer, pointer, pointer)(publish),
             ctypes.CFUNCTYPE(integer, integer, pointer)(gettime),
             ctypes.CFUNCTYPE(integer, pointer, pointer)(get_now),
-        ]
+        )
         names = 'rcl_publish_serialized_message', 'clock_gettime', 'rcl_clock_get_now'
-        addresses = [ctypes.cast(each, pointer).value for each in self._kept]
-        functions = loop.process, loop.receive, loop.answer
-        self.library = compiled([*functions, *loop.STEPS], dict(zip(names, addresses)))
-        self.process, self.receive, self.answer = map(self.library.callable, functions)
+        addresses = [ctypes.cast(each, pointer).value for each in cls._kept]
+        return compiled([*functions, *loop.STEPS], dict(zip(names, addresses)))
 
     @staticmethod
     def clock(clock, now):
@@ -101,6 +119,8 @@ class LoopBench(Bench):
 
     Attributes
     ----------
+    called : Counter
+        The functions of Python that the loop has called, by name.
     outcomes : list of str
         What the loop has returned for each message, see `OUTCOMES`; 'with python' if it has
         called functions of Python.
@@ -108,11 +128,12 @@ class LoopBench(Bench):
 
     def __init__(self, monkeypatch, *arguments, **parameters):
         super().__init__(monkeypatch, *arguments, **{'backend': 'native', **parameters})
-        self.outcomes, self._calls = [], 0
+        self.outcomes, self._calls, self.called = [], 0, Counter()
         call = PythonFunction.__call__
 
         def counted(function, *addresses):
             self._calls += 1
+            self.called[function._name] += 1
             return call(function, *addresses)
 
         monkeypatch.setattr(PythonFunction, '__call__', counted)
@@ -147,3 +168,4 @@ class LoopBench(Bench):
             self.loop.finish(outcome)
         self.loop.arm()
         STATE_LOCK.release()
+        self.host.states.use_snapshots()

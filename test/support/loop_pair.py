@@ -96,6 +96,12 @@ class Pair:
             node.receive(data, {**info, 'publisher': publisher})
         self.compare()
 
+    def states(self, count, step=0.001, **state):
+        """Send states at regular times."""
+        for _ in range(count):
+            self.wait(step)
+            self.send(**state)
+
     def reports(self):
         """Return the diagnostics of external torques of each node."""
         return [

@@ -17,11 +17,11 @@ from functools import cache, partial
 import pytest
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.arms.families.branches import make_candidates
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.arms.families.chain_solutions import make_jacobian, make_polisher
 from screw_dynamics_ros.core.arms.families.classifier import classify
 from screw_dynamics_ros.core.arms.families.closed_form import ClosedForm
-from screw_dynamics_ros.core.arms.families.nearest_branch import make_candidates
 from screw_dynamics_ros.core.arms.families.pieper import Pieper
 from screw_dynamics_ros.core.compile import kernels
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification

@@ -11,8 +11,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.arms.families.family import Family
-from screw_dynamics_ros.core.arms.families.gantry import GantryWithWrist
-from screw_dynamics_ros.core.arms.families.scara import Scara
+from screw_dynamics_ros.core.arms.families.prismatic_families import GantryWithWrist, Scara
 from screw_dynamics_ros.core.arms.families.spherical_shoulder_elbow_wrist import (
     SphericalShoulderElbowWrist,
 )
@@ -27,11 +26,7 @@ def placed_anywhere(cls: type[Family], n: int, rng: Rng, **lengths: object) -> F
     """Return an arm with random signs, offsets, base and tool."""
     base, tool = se3.exp(rng.normal(size=(2, 6)))
     return cls(
-        **lengths,
-        sign=rng.choice([-1.0, 1.0], n),
-        offset=rng.normal(size=n),
-        base=base,
-        tool=tool,
+        **lengths, sign=rng.choice([-1.0, 1.0], n), offset=rng.normal(size=n), base=base, tool=tool
     )
 
 

@@ -13,10 +13,7 @@ from screw_dynamics_ros.core.simulation import SimulatedRobot
 from screw_dynamics_ros.core.simulation.joint_servo import JointServo
 from screw_dynamics_ros.core.simulation.posture import ReferenceMotion
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
-from screw_dynamics_ros.nodes.simulation.joint_targets import (
-    Command,
-    JointTargets,
-)
+from screw_dynamics_ros.nodes.simulation.joint_targets import Command, JointTargets
 from screw_dynamics_ros.nodes.simulation.plant import Motors
 from support.robots import urdf_path
 

@@ -23,11 +23,11 @@ from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import gravity_torques, inverse_dynamics
 from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix
+from screw_dynamics_ros.core.dynamics.massless_joints import regrouped
 from screw_dynamics_ros.core.dynamics.partial_derivatives import (
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
 )
-from screw_dynamics_ros.core.dynamics.regrouped_tree import regrouped
 from screw_dynamics_ros.core.kinematics.product_of_exponentials import BodyScrews
 from screw_dynamics_ros.core.kinematics.robot_geometry import tree_of
 from screw_dynamics_ros.core.reproducible import reproducible, sine_cosine

@@ -204,7 +204,7 @@ def read_states(
 
 
 def whole_motion(annotator: Annotator, states: States) -> MotionArrays:
-    """Return the motion of all joints; planar and floating joints are at zero."""
+    """Return the motion of all joints; planar, ball and floating joints are at zero."""
     robot = annotator.robot
     joints = ScalarJoints(robot)
     q, v, tau = states.q, states.v, states.tau

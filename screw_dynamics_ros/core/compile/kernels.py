@@ -43,10 +43,10 @@ from ..reproducible import reproducible
 from ..types import Array
 from . import cache as disk
 from . import sources
-from .cpython.addresses import Addresses
 from .cpython.entry import entry_point
 from .cpython.layout import is_usable
 from .cpython.stacks import StackTable
+from .cpython.writer import Addresses
 from .llvm import module as llvm_ir
 from .llvm import native
 from .llvm.compilers import compile_code

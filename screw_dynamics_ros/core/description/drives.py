@@ -24,7 +24,7 @@ import numpy as np
 from ..arguments import is_number
 from ..errors import ArgumentError, DescriptionError, UnknownNameError
 from ..reproducible import product, unit
-from .friction import Friction, NumberBounds, number
+from .friction import FRICTION, Friction, NumberBounds, number
 from .joint_types import scalar_types
 from .motor_coupling import check_coupled_joints, check_motors_move_joints
 
@@ -145,10 +145,11 @@ class Drive(Friction):
             raise ArgumentError(
                 'Drive: a motor with coupled_joints has no rotor_axis; leave it out'
             )
-        if not ratios and (self.motor_damping or self.motor_coulomb):
+        of_motor = {row.motor: name for name, row in FRICTION.items() if row.motor}
+        if not ratios and any(getattr(self, name) for name in of_motor):
             raise ArgumentError(
-                'Drive: motor_damping and motor_coulomb are those of a motor with '
-                'coupled_joints; without them give damping and coulomb'
+                f'Drive: {" and ".join(of_motor)} are those of a motor with coupled_joints; '
+                f'without them give {" and ".join(of_motor.values())}'
             )
 
     def _check_counterbalance(self) -> None:
@@ -243,10 +244,11 @@ def drive_of(joint: str, values: Mapping[str, Any], described: Drive) -> Drive:
 def drives_of(
     description: RobotDescription, given: Mapping[str, Drive] | None = None
 ) -> dict[str, Drive]:
-    """Return the drives of all joints with one degree of freedom, given or of the description.
+    """Return the drives of joints with one degree of freedom and of balls, given or described.
 
     A description can have viscous and Coulomb friction, armature and a spring (`<dynamics>`).
-    Planar and floating joints have no drive.
+    A ball has an armature and a damping, the same about all axes; planar and floating joints have
+    no drive.
 
     Raises
     ------
@@ -270,10 +272,10 @@ def drives_of(
             )
         if not isinstance(drive, Drive):
             raise ArgumentError(f'drives: {name!r} must be given a Drive, got {drive!r}')
-        if not joints[name].kind.is_scalar:
+        if not joints[name].kind.has_drive:
             raise ArgumentError(
-                f'drives: joint {name!r} is {joints[name].type}; only {scalar_types()} joints have '
-                'a drive'
+                f'drives: joint {name!r} is {joints[name].type}; only {scalar_types()} joints and '
+                'balls have a drive'
             )
         if drive.carrier is not None and drive.carrier not in links:
             raise UnknownNameError(
@@ -289,8 +291,16 @@ def drives_of(
                 'mimic joints share a torque is not determined; leave load_friction out'
             )
     check_motors_move_joints(given or {})
-    driven = {name: joint for name, joint in joints.items() if joint.kind.is_scalar}
-    return {name: (given or {}).get(name) or _described(joint) for name, joint in driven.items()}
+    driven = {name: joint for name, joint in joints.items() if joint.kind.has_drive}
+    drives = {name: (given or {}).get(name) or _described(joint) for name, joint in driven.items()}
+    for name, drive in drives.items():
+        isotropic = Drive(armature=drive.armature, damping=drive.damping)
+        if not joints[name].kind.is_scalar and drive != isotropic:
+            raise (ArgumentError if name in (given or {}) else DescriptionError)(
+                f'drives: joint {name!r} is a {joints[name].type}, whose drive has an armature and '
+                'a damping only; leave out friction, spring and all else'
+            )
+    return drives
 
 
 def _check_pivots(joint: Joint, drive: Drive) -> None:

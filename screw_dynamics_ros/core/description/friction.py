@@ -18,7 +18,9 @@ array([-0.5975,  0.    ,  0.5975])
 
 Sources: Armstrong-Helouvry, Dupont and Canudas de Wit, Automatica 30 (1994), with the Stribeck
 curve of Hess and Soom (1990); in proportion to the load as in Hamon, Gautier and Garrec, Dynamic
-identification of robots with a dry friction model depending on load and velocity (IROS 2010).
+identification of robots with a dry friction model depending on load and velocity (IROS 2010);
+Coulomb friction of each direction as in Corke, A robotics toolbox for MATLAB, IEEE Robotics and
+Automation Magazine 3(1), 1996, with a smooth sign.
 """
 
 from __future__ import annotations
@@ -94,6 +96,9 @@ class Friction:
         Viscous friction [N m s/rad, N s/m].
     coulomb : float
         Coulomb friction, without the viscous part [N m, N].
+    coulomb_asymmetry, damping_asymmetry : float
+        Difference of the friction of positive rates from the mean of both directions, which is
+        `coulomb` or `damping`, and no less [N m, N or N m s/rad, N s/m].
     breakaway : float, optional
         Friction near zero velocity [N m, N], at least `coulomb`, which is the default.
     stribeck_speed : float
@@ -118,6 +123,8 @@ class Friction:
 
     damping: float = number(minimum=0.0, described='damping')
     coulomb: float = number(minimum=0.0, described='friction')
+    coulomb_asymmetry: float = number(within='coulomb')
+    damping_asymmetry: float = number(within='damping')
     breakaway: float | None = number(None, minimum=0.0, at_least='coulomb')
     stribeck_speed: float = number(0.1, positive=True)
     smoothing: float = number(0.01, positive=True)
@@ -249,6 +256,8 @@ FRICTION = {
             'damping', lambda v, sign, _: v, power=1, motor='motor_damping', is_common=True
         ),
         FrictionTerm('coulomb', lambda v, sign, _: sign, motor='motor_coulomb', is_common=True),
+        FrictionTerm('coulomb_asymmetry', lambda v, sign, _: sign * sign),
+        FrictionTerm('damping_asymmetry', lambda v, sign, _: v * sign, power=1),
         FrictionTerm(
             'stribeck',
             lambda v, sign, drive: sign / (1.0 + v * v / drive.stribeck_speed**2),

@@ -88,6 +88,11 @@ class JointType:
         return self.nv == 6
 
     @property
+    def has_drive(self) -> bool:
+        """Whether there may be friction and inertia of a drive: of a ball isotropic ones."""
+        return self.is_scalar or (self.has_quaternion and not self.is_free)
+
+    @property
     def has_axis(self) -> bool:
         """Whether the axis has a meaning."""
         return not (self.is_fixed or self.has_quaternion)

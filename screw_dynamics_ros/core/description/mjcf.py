@@ -71,11 +71,11 @@ REFUSED_FIELDS = (
 
 #: Of the degrees of freedom: 'dof_' fields with no model at all, and with none in free joints.
 REFUSED_OF_DOFS = (('dampingpoly', 'nonlinear damping', 'DAMPER'),)
-REFUSED_OF_FREE_JOINTS = (
-    ('armature', 'armature', ''),
-    ('damping', 'damping', 'DAMPER'),
-    ('frictionloss', 'frictionloss', 'FRICTIONLOSS'),
-)
+REFUSED_OF_BALLS = (('frictionloss', 'frictionloss', 'FRICTIONLOSS'),)
+REFUSED_OF_JOINTS = {
+    BALL: REFUSED_OF_BALLS,
+    FREE: (('armature', 'armature', ''), ('damping', 'damping', 'DAMPER'), *REFUSED_OF_BALLS),
+}
 
 #: Values of mjtEq that are the tree, loops or nothing; others are of tendons and flexes.
 KNOWN_EQUALITIES = (0, 1, 2)
@@ -223,11 +223,14 @@ class _Parts:
 
     def _joint(self, joint: CompiledJoint, parent: str, child: str, origin: Array) -> Joint:
         model, k = self._model, joint.id
-        axis, limited = unit(np.array(model.jnt_axis[k])), bool(model.jnt_limited[k])
-        kind = JOINT_KINDS[joint.type][limited]
-        if not joint.is_scalar:
-            pose = np.eye(4) if kind.is_free else origin  # a free body is placed in the world
-            return Joint(joint.name, kind.name, parent, child, pose, np.array([1.0, 0, 0]))
+        limited = joint.is_scalar and bool(model.jnt_limited[k])
+        kind, axis = JOINT_KINDS[joint.type][limited], np.array([1.0, 0, 0])
+        if joint.is_scalar:
+            axis = unit(np.array(model.jnt_axis[k]))
+            at_zero = _motion(joint.type, axis, -float(model.qpos0[joint.qpos]))
+            origin = product(origin, at_zero)
+        elif kind.is_free:  # its coordinates are the pose in the world
+            origin = np.eye(4)
         bounds = map(float, model.jnt_range[k]) if limited else ()
         stiffness = self._unless('SPRING', model.jnt_stiffness[k])
         return Joint(
@@ -235,7 +238,7 @@ class _Parts:
             kind.name,
             parent,
             child,
-            product(origin, _motion(joint.type, axis, -float(model.qpos0[joint.qpos]))),
+            origin,
             axis,
             replace(Limits(*bounds), effort=self._efforts[k]),
             self._mimics.get(k),
@@ -314,7 +317,7 @@ def check_model(compiled: CompiledModel) -> None:
                 _refuse(subject, f'has {what}', 'set it to 0, or let it act on a hinge or slide')
     for joint in compiled.joints:
         count = JOINT_KINDS[joint.type][0].nv
-        fields = REFUSED_OF_DOFS if joint.is_scalar else REFUSED_OF_DOFS + REFUSED_OF_FREE_JOINTS
+        fields = REFUSED_OF_DOFS + REFUSED_OF_JOINTS.get(joint.type, ())
         remedy = 'use a <freejoint>' if joint.type == FREE else 'set it to 0'
         for field, what, flag in fields:
             values = compiled.numbers(f'dof_{field}')

@@ -34,7 +34,8 @@ def rerooted(description: RobotDescription, root: str) -> RobotDescription:
     UnknownNameError
         There is no such link.
     DescriptionError
-        A planar or floating joint lies between the two roots: its coordinates do not turn round.
+        A planar, ball or floating joint lies between the two roots: its coordinates do not turn
+        round.
     """
     if all(root != link.name for link in description.links):
         raise UnknownNameError(
@@ -60,7 +61,7 @@ def hung_on(
     Raises
     ------
     DescriptionError
-        A planar or floating joint is to turn round: its coordinates do not.
+        A planar, ball or floating joint is to turn round: its coordinates do not.
     """
     at: dict[str, list[Joint]] = {link.name: [] for link in links}
     for joint in joints:

@@ -143,11 +143,11 @@ def spring_torques(tree: Tree, q: Array, order: int = 0) -> Array:
 
 
 def of_joints(tree: Tree, x: Array, order: int, torque: Callable[[Body], Any]) -> Array:
-    """Return the derivatives of an order by x of torques that depend on their own joint alone."""
+    """Return the derivatives of an order by x of torques that depend on their own element alone."""
     total = zeros((tree.nv,) * (order + 1), x)
     for body in tree.bodies:
-        if body.dof == 1:
-            at = (body.v,) * (order + 1)
+        if body.dof < 6:
+            at = (np.arange(body.v.start, body.v.stop),) * (order + 1)
             total[at] = total[at] + body.multiplier ** (order + 1) * torque(body)
     return total
 

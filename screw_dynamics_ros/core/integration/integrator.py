@@ -33,7 +33,7 @@ class DynamicSystem(Protocol):
 
     @property
     def free_bodies(self) -> Mapping[str, slice]:
-        """Slices of v with the velocities of free bodies, by link."""
+        """Slices of v of bodies with quaternions, by link: angular, then linear velocities."""
 
     def forward_dynamics(
         self,

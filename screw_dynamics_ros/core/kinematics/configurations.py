@@ -3,10 +3,11 @@
 
 """Configurations of a tree as points of a manifold: a start, samples, differences.
 
-A configuration q has one number for each coordinate of a joint and (x, y, z, qx, qy, qz, qw) for
-each free body. The difference X of two configurations is the displacement that leads from one to
-the other, q_1 = q_0 exp X: `reconstruction.integrate` is its inverse. The functions work on
-numbers, single configurations (nq,) and stacks (..., nq). Of a free body, X = (xi, eta) is
+A configuration q has one number for each coordinate of a joint, (qx, qy, qz, qw) for each ball and
+(x, y, z, qx, qy, qz, qw) for each free body. The difference X of two configurations is the
+displacement that leads from one to the other, q_1 = q_0 exp X: `reconstruction.integrate` is its
+inverse. The functions work on numbers, single configurations (nq,) and stacks (..., nq). Of a free
+body, X = (xi, eta) is
 
     log(C_0^-1 C_1)  for body,    (log(R_1 R_0^T), r_1 - r_0)  for hybrid increments.
 
@@ -27,7 +28,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..tree.joint_limits import of_coordinates
+from ..tree.joint_limits import position_limits
 from ..tree.multibody_tree import Tree
 from ..types import Array
 
@@ -42,9 +43,7 @@ def neutral(tree: Tree) -> Array:
 
 def home(tree: Tree) -> Array:
     """Return the configuration (nq,) within the joint limits that is nearest to `neutral`."""
-    lower = of_coordinates(tree, tree.limits.lower, -np.inf)
-    upper = of_coordinates(tree, tree.limits.upper, np.inf)
-    q: Array = np.clip(neutral(tree), lower, upper)
+    q: Array = np.clip(neutral(tree), *position_limits(tree))
     return q
 
 
@@ -53,8 +52,7 @@ def random_configurations(tree: Tree, rng: np.random.Generator, size: Sequence[i
 
     Coordinates without limits lie in [-pi, pi] [rad, m]; free bodies have any orientation.
     """
-    lower = of_coordinates(tree, tree.limits.lower, -np.inf)
-    upper = of_coordinates(tree, tree.limits.upper, np.inf)
+    lower, upper = position_limits(tree)
     unlimited = ~(np.isfinite(lower) & np.isfinite(upper))
     lower[unlimited], upper[unlimited] = -np.pi, np.pi
     q = rng.uniform(lower, upper, (*size, tree.nq))

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import float_array
-from ..compile.cpython.addresses import Addresses
 from ..compile.cpython.entry import entry_point
 from ..compile.cpython.layout import is_usable
 from ..compile.cpython.stacks import StackTable
+from ..compile.cpython.writer import Addresses
 from ..compile.kernels import (
     Kernel,
     KernelSpecification,
@@ -34,8 +34,8 @@ from ..compile.kernels import (
     make_kernel,
 )
 from ..compile.sources import origin
+from ..dynamics.massless_joints import has_positive_energy, regrouped
 from ..dynamics.payload import payload_parameters
-from ..dynamics.regrouped_tree import has_positive_energy, regrouped
 from ..errors import ArgumentError, InertiaError
 from ..tree.multibody_tree import Tree
 from ..types import Array

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from ..arguments import are_vectors, check_count, float_array, is_matrix, vector
 from ..arms.families.all_solutions import AllInverseKinematics, AllSolutions, swivel_angles
+from ..arms.families.branches import NearestBranch, make_solver
 from ..arms.families.chain import SerialChain
-from ..arms.families.nearest_branch import NearestBranch, make_solver
 from ..arms.inverse import closed_loop
 from ..arms.inverse.acceleration import InverseAccelerationResult, inverse_acceleration
 from ..arms.inverse.bounded_velocity import (
@@ -89,8 +89,9 @@ class Robot(RobotFunctions):
 
     Conventions: SI units, radians; twists (omega, v) and wrenches (moment, force), angular part
     first; Jacobians (6, nv), angular rows first. A configuration q has one element for each of
-    `joint_names` (three for a planar, seven for a floating joint). With a floating base, q begins
-    with (x, y, z, qx, qy, qz, qw), and v with its body-fixed velocity (omega, v).
+    `joint_names`: three for a planar joint, the quaternion (x, y, z, w) for a ball, position and
+    quaternion for a floating joint. With a floating base, q begins with (x, y, z, qx, qy, qz, qw),
+    and v with its body-fixed velocity (omega, v).
 
     Functions of (q, v, ...) also accept stacks (N, nq), (N, nv), ... and return stacks, computed on
     several cores if this is faster; vectors and stacks can be combined. The keyword `gravity`, (3,)
@@ -393,7 +394,7 @@ class Robot(RobotFunctions):
 
     @property
     def free_bodies(self) -> dict[str, slice]:
-        """Slices of v with the six velocities of free bodies, by link; includes a floating base."""
+        """Slices of v of bodies with quaternions, by link: six of a free body, three of a ball."""
         return {body.name: body.v for body in self.tree.free_bodies}
 
     @property
@@ -422,8 +423,8 @@ class Robot(RobotFunctions):
     ) -> Array:
         """Return a configuration (nq,), or `size` of them, uniform within the joint limits.
 
-        Coordinates without limits are in [-pi, pi]; orientations of free bodies are uniform. `rng`
-        is a NumPy generator or a seed.
+        Coordinates without limits are in [-pi, pi]; orientations of free bodies and balls are
+        uniform. `rng` is a NumPy generator or a seed.
         """
         shape = (size,) if isinstance(size, int) else tuple(size)
         return configurations.random_configurations(self.tree, np.random.default_rng(rng), shape)
@@ -605,7 +606,7 @@ class Robot(RobotFunctions):
 
         A link behind six joints with a closed form (`arms.families`, Pieper's included) is brought
         there by the solution that is nearest to `q0`, by the joint that moves most
-        (`families.nearest_branch`). Other links, several of them, singular configurations and poses
+        (`families.branches`). Other links, several of them, singular configurations and poses
         without a solution within the limits take damped Newton-Raphson steps from `q0`, then from
         random configurations (Bruyninckx 2010, 5.10, 7.9, C-043, C-100, C-101). `success` of the
         result is true only for a solution.

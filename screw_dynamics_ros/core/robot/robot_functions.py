@@ -44,12 +44,13 @@ from ..dynamics.momentum_dynamics import (
 from ..dynamics.partial_derivatives import (
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
+    inverse_dynamics_second_derivatives,
     inverse_mass_matrix,
+    is_too_long,
     mass_matrix_partials,
 )
 from ..dynamics.payload import payload_mass_matrix, payload_momenta_and_rates, payload_torques
 from ..dynamics.regressor import regressor
-from ..dynamics.second_derivatives import inverse_dynamics_second_derivatives, is_too_long
 from ..kinematics.higher_order import acceleration, jacobian_derivative
 from ..kinematics.jacobian_partials import jacobian_partials
 from ..kinematics.jacobians import BRANCHING, analytical_jacobian, jacobian, velocity

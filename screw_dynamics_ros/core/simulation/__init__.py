@@ -3,11 +3,10 @@
 
 """Simulated robots: motion under torques and contacts, and joint servos."""
 
-from .contacts import ContactPoint, Plane
+from .contacts import ContactPoint, Plane, Spring
 from .joint_servo import JointServo
 from .posture import Posture
 from .simulated_robot import INTEGRATORS, SavedState, SimulatedRobot, SimulatedStack
-from .springs import Spring
 
 __all__ = [
     'INTEGRATORS',

@@ -100,7 +100,8 @@ class JointServo:
         Parameters
         ----------
         modes : sequence of str
-            One of `MODES` for each of `Robot.joint_names`; free and planar joints take efforts.
+            One of `MODES` for each of `Robot.joint_names`; free, ball and planar joints take
+            efforts.
         positions, velocities, efforts : (nv,) arrays
             Commands in the order of v [rad, m; rad/s, m/s; N m, N]. In position mode the velocity
             is that of the reference, 0 for a constant position. Values that a mode does not use may

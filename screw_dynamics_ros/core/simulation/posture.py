@@ -79,7 +79,7 @@ class Posture:
     Raises
     ------
     ArgumentError
-        If the robot has a floating base, or floating or planar joints: no motors move those.
+        If the robot has a floating base, or floating, ball or planar joints: no motors move those.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Posture:
         if robot.nq != robot.nv or len(robot.joint_names) != robot.nv:
             raise ArgumentError(
                 f'robot {robot.description.name!r} cannot be held in a posture: it '
-                'floats, or has floating or planar joints'
+                'floats, or has floating, ball or planar joints'
             )
         self._robot = robot
         self._frequency = frequency

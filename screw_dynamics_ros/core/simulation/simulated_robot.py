@@ -16,13 +16,11 @@ from ..arguments import check_number, float_array
 from ..errors import ArgumentError, InertiaError, UnknownNameError
 from ..integration import Integrator, MomentumPreserving, RungeKutta, SemiImplicitEuler
 from ..robot.robot import Robot
-from ..tree.joint_limits import coordinate_names, of_coordinates
+from ..tree.joint_limits import coordinate_names, position_limits
 from ..types import Array
-from .contacts import ContactPoint, Plane
+from .contacts import ContactPoint, Plane, Spring
 from .environment import Effects, Environment
-from .springs import Spring
-from .stack_stepping import StackStepping, rows
-from .stepping import Stepping
+from .stepping import StackStepping, Stepping, rows
 from .stops import LIMIT_TOLERANCE
 
 #: Integrators by their names; momentum is preserved only on floating bases.
@@ -66,7 +64,7 @@ class SimulatedRobot:
     further away.
 
     The wrenches w are those given for a step and those of compliant planes and springs
-    (`simulation.contacts`, `simulation.springs`), evaluated in each stage of the integrator.
+    (`simulation.contacts`), evaluated in each stage of the integrator.
     Friction and rotors are included if the robot has `drives`.
 
     Parameters
@@ -386,8 +384,7 @@ def valid_state(robot: Robot, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]
     q, v = np.array(q, dtype=float), np.array(v, dtype=float)
     if not (np.isfinite(q).all() and np.isfinite(v).all()):
         raise ArgumentError(f'a state must be finite, got q = {q}, v = {v}')
-    lower = of_coordinates(robot, robot.limits.lower, -np.inf)
-    upper = of_coordinates(robot, robot.limits.upper, np.inf)
+    lower, upper = position_limits(robot)
     beyond = (q < lower - LIMIT_TOLERANCE) | (q > upper + LIMIT_TOLERANCE)
     if beyond.any():
         *_, k = place = np.unravel_index(beyond.argmax(), q.shape)

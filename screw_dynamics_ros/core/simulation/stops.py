@@ -48,8 +48,8 @@ class Stops:
     """The stops of a robot, two for each joint of one freedom with finite limits.
 
     Those of a mimic joint are the limits of the joint that it follows: its own range is no
-    coordinate. Free and planar joints and floating bases have none. A stop that a joint is beyond,
-    because it was put there, lets it return and not go further.
+    coordinate. Free, ball and planar joints and floating bases have none. A stop that a joint is
+    beyond, because it was put there, lets it return and not go further.
 
     Arguments and results are arrays of one state or of stacks (...). Positions and velocities are
     those of the whole robot.

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Motion of planar and floating joints at the stamp of each joint state."""
+"""Motion of planar, ball and floating joints at the stamp of each joint state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOPIC = 'multi_dof_joint_states'
 
 
 class MultiDofSource(MotionSource):
-    """Writes the motion of planar and floating joints into the state of the model."""
+    """Writes the motion of planar, ball and floating joints into the state of the model."""
 
     SOURCE, _without = MULTI_DOF, 'they rest'
 

@@ -89,7 +89,7 @@ def description_status(
         if model.held and not multi_dof:
             status.report(
                 Level.WARN,
-                'joint states cannot contain planar and floating joints, which are held at '
+                'joint states cannot contain planar, ball and floating joints, which are held at '
                 f'zero: {shorten(model.held)}; set multi_dof_joint_states if a topic contains them',
             )
         for finding in model.robot.description.findings:

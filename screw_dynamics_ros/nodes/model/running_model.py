@@ -77,7 +77,7 @@ class RunningModel(ScalarJoints):
     joints : tuple of str
         Joints with one coordinate, the only ones that joint states can contain.
     held : tuple of str
-        Planar and floating joints.
+        Planar, ball and floating joints.
     results : dict
         The array of each output, overwritten by `evaluate`.
     q, v : (nq,), (nv,) arrays

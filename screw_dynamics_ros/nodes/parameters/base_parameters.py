@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters for the motion of a floating base, and of planar and floating joints."""
+"""Parameters for the motion of a floating base, and of planar, ball and floating joints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .gravity_parameters import PARAMETER
 FIXED, ODOMETRY, TF, IMU = SOURCES = ('fixed', 'odometry', 'tf', 'imu')
 STOP, HOLD = ACTIONS = ('stop', 'hold')
 
-#: Whether planar and floating joints have a topic.
+#: Whether planar, ball and floating joints have a topic.
 MULTI_DOF = 'multi_dof_joint_states'
 
 SOURCE = Specification(
@@ -56,7 +56,7 @@ TABLE = (
     Specification(
         MULTI_DOF,
         False,
-        'Take the motion of planar and floating joints from the topic multi_dof_joint_states '
+        'Take the motion of planar, ball and floating joints from the topic multi_dof_joint_states '
         '(sensor_msgs/MultiDOFJointState, twists in the axes of the child link), with base_timeout '
         'and on_base_loss. Otherwise they are held at zero.',
     ),

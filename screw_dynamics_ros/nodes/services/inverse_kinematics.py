@@ -76,7 +76,7 @@ def wanted_links(queried: ServiceModel, request: Any) -> list[str]:
     if queried.is_free:
         raise UnsupportedRobotError(
             'joint positions alone do not determine the pose of the robot: it has a '
-            f'floating base, or planar or floating joints ({shorten(queried.free)})'
+            f'floating base, or planar, ball or floating joints ({shorten(queried.free)})'
         )
     return links
 
@@ -316,8 +316,8 @@ def guarded(
     queried.check_tree('policies near singularities', 'use NO_POLICY')
     if queried.is_free:
         raise UnsupportedRobotError(
-            'joint rates alone do not determine the motion of the robot: it has planar or floating '
-            f'joints, or a floating base ({shorten(queried.free)})'
+            'joint rates alone do not determine the motion of the robot: it has planar, ball or '
+            f'floating joints, or a floating base ({shorten(queried.free)})'
         )
     robot = queried.robot
     link = frame_of(queried, request.twist, 'twist', robot.description.root)

@@ -51,8 +51,8 @@ class RequestContext:
     text : str
         The received description.
     state : pair of arrays or None
-        Position (nq,) and velocity (nv,) of the robot, for its base and for planar and floating
-        joints; None if they are at zero.
+        Position (nq,) and velocity (nv,) of the robot, for its base and for planar, ball and
+        floating joints; None if they are at zero.
     """
 
     robot: bytes
@@ -100,9 +100,9 @@ class ServiceModel(ScalarJoints):
     ) -> RequestedState:
         """Return the state from the sensor_msgs/JointState of a request.
 
-        Arguments and errors as for `read_requested_state`. A floating base, and planar and floating
-        joints, which cannot be named, move as they were measured last, and are at rest unless
-        `fields` contain the velocity.
+        Arguments and errors as for `read_requested_state`. A floating base, and planar, ball and
+        floating joints, which cannot be named, move as they were measured last, and are at rest
+        unless `fields` contain the velocity.
         """
         known = {joint.name for joint in self.robot.description.joints} - set(self.held)
         state = read_requested_state(

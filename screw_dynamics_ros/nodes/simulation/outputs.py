@@ -126,7 +126,7 @@ class StateOutputs:
             )
 
     def _multi_dof_joints(self) -> Iterator[tuple[Channel, Callable[[int], Array]]]:
-        """Yield a topic with the motion of planar and floating joints."""
+        """Yield a topic with the motion of planar, ball and floating joints."""
         simulated, joints = self._plant.simulated, self._plant.joints
         places = [
             (each, *joints.robot.joint_coordinates(name))

@@ -31,6 +31,7 @@ from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core.lie.screws import TWIST_ROWS, WRENCH_ROWS
 
+from ..compatibility import joint_command_type
 from .serialized import Contents, Template
 
 P = ParamSpec('P')
@@ -69,6 +70,23 @@ def joint_efforts(names: Sequence[str]) -> Template:
         return JointState(header=Header(stamp=stamp), name=list(names), effort=numbers)
 
     return Template(build, len(names), JOINT_STATE, Contents((tuple(names),)))
+
+
+def joint_command(names: Sequence[str]) -> tuple[type, Template]:
+    """Return type and template of a stamped effort command by joint names.
+
+    The type is control_msgs/JointCommand if the distribution has it, else sensor_msgs/JointState.
+    """
+    kind = joint_command_type()
+    if kind is None:
+        return JointState, joint_efforts(names)
+
+    def build(stamp: Any, numbers: list[float]) -> Any:
+        message = kind(joint_names=list(names), interface_name='effort', values=numbers)
+        message.header.stamp = stamp
+        return message
+
+    return kind, Template(build, len(names))
 
 
 @kept

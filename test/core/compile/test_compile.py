@@ -231,9 +231,7 @@ def angles() -> np.ndarray:
 def sine_and_cosine(size: int, backend: str):
     return make_kernel(
         KernelSpecification(
-            'sine and cosine',
-            (('x', size),),
-            lambda x: (np.stack([np.sin(x), np.cos(x)]),),
+            'sine and cosine', (('x', size),), lambda x: (np.stack([np.sin(x), np.cos(x)]),)
         ),
         backend,
     )

@@ -195,8 +195,7 @@ def test_copies_have_numbers_of_their_own():
 
 
 @pytest.mark.parametrize(
-    'array',
-    [np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.float32), np.zeros((4, 4))[:, 1]],
+    'array', [np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.float32), np.zeros((4, 4))[:, 1]]
 )
 def test_arrays_that_compiled_code_cannot_read(array):
     part = Part()

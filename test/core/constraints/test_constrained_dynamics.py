@@ -136,10 +136,7 @@ def test_formulations_agree(case):
 
 @pytest.mark.parametrize(
     ('case', 'backend'),
-    [
-        pytest.param('tree, floating', *NATIVE.values, marks=NATIVE.marks),
-        ('mimic', 'python'),
-    ],
+    [pytest.param('tree, floating', *NATIVE.values, marks=NATIVE.marks), ('mimic', 'python')],
 )
 def test_backends_and_stacks(case, backend):
     """Compiled for single samples and stacks; accelerations may differ from sample to sample."""

@@ -13,10 +13,7 @@ from screw_dynamics_ros.core.constraints.contact_models import (
 )
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import screw_systems, screws
-
-
-def close(actual, desired, tolerance=1e-12):
-    np.testing.assert_allclose(actual, desired, rtol=0, atol=tolerance)
+from support.lie import close
 
 
 def rank(A):

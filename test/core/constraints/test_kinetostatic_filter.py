@@ -17,9 +17,7 @@ from screw_dynamics_ros.core.constraints.kinetostatic_filter import (
     filter_twist,
     joint_rows,
 )
-from screw_dynamics_ros.core.textbook.constraints.contact_wrenches import (
-    edge_face,
-)
+from screw_dynamics_ros.core.textbook.constraints.contact_wrenches import edge_face
 from support import arm_321
 from support.contacts import CONTACTS
 

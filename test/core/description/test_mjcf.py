@@ -181,7 +181,7 @@ JOINT = """<body name="b"><joint name="j" {}/><geom size="1"/></body>
     ('joint', 'rest', 'expected'),
     [
         ('type="ball" stiffness="1"', '', "joint 'j' has stiffness.*set it to 0"),
-        ('type="ball" damping="1"', '', "joint 'j' has damping.*set it to 0"),
+        ('type="ball" frictionloss="1"', '', "joint 'j' has frictionloss.*set it to 0"),
         ('type="free" armature="1"', '', "joint 'j' has armature.*freejoint"),
         ('', '<equality><joint joint1="j" name="e"/></equality>', "equality 'e' holds joint 'j'"),
         (

@@ -15,11 +15,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core import (
-    Drive,
-    InertiaError,
-    Robot,
-)
+from screw_dynamics_ros.core import Drive, InertiaError, Robot
 from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
 from screw_dynamics_ros.core.dynamics.forward_dynamics import articulated_bodies
 from screw_dynamics_ros.core.textbook.formulations.recursive_newton_euler import (

@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.compile.program.tracing import Recorder, program
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.dynamics import newton_euler
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
-from screw_dynamics_ros.core.dynamics.regrouped_tree import regrouped
+from screw_dynamics_ros.core.dynamics.massless_joints import regrouped
 from screw_dynamics_ros.core.kinematics import twist_recursions as recursions
 from screw_dynamics_ros.core.kinematics.robot_geometry import tree_of
 from screw_dynamics_ros.core.reproducible import reproducible

@@ -235,10 +235,7 @@ def test_geometry_and_another_root_keep_the_screw(description, robot, state):
     places = [turned.joint_names.index(name) for name in robot.joint_names]
     whole = np.empty(turned.nq)
     whole[places] = q
-    close(
-        turned.link_pose(whole, 'link0'),
-        se3.inverse(robot.link_pose(q, 'link7')),
-    )
+    close(turned.link_pose(whole, 'link0'), se3.inverse(robot.link_pose(q, 'link7')))
 
 
 URDF = """<robot name="press"><link name="base"/><link name="nut"/>

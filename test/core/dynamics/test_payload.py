@@ -33,12 +33,7 @@ def body(rng):
 
 @pytest.mark.parametrize(
     ('kinds', 'mimic', 'floating'),
-    [
-        (KINDS, 0, False),
-        (KINDS, 2, False),
-        (KINDS, 0, True),
-        ((*KINDS, 'floating'), 0, True),
-    ],
+    [(KINDS, 0, False), (KINDS, 2, False), (KINDS, 0, True), ((*KINDS, 'floating'), 0, True)],
 )
 def test_payload_torques_against_pinocchio(kinds, mimic, floating):
     """Robot and payloads together have the torques of the robot with these bodies (D-27)."""

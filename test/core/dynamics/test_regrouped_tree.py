@@ -12,7 +12,7 @@ import pytest
 from scipy.linalg import expm
 
 from screw_dynamics_ros.core import Drive
-from screw_dynamics_ros.core.dynamics.regrouped_tree import (
+from screw_dynamics_ros.core.dynamics.massless_joints import (
     has_positive_energy,
     massless_about_joint,
     regrouped,

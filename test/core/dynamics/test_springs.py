@@ -58,10 +58,7 @@ def mujoco_with_springs(description: RobotDescription, drives: dict[str, Drive])
         tendon.springlength[:] = REST_LENGTH
         ends = (
             (joint.parent, drive.counterbalance_on_parent),
-            (
-                joint.child,
-                drive.counterbalance_on_child,
-            ),
+            (joint.child, drive.counterbalance_on_child),
         )
         for end, (link, point) in enumerate(ends):
             body = spec.worldbody if link == description.root else spec.body(link)

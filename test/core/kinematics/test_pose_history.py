@@ -9,11 +9,7 @@ from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core.kinematics import pose_history
-from screw_dynamics_ros.core.kinematics.pose_history import (
-    PoseHistory,
-    find_motion,
-    rest,
-)
+from screw_dynamics_ros.core.kinematics.pose_history import PoseHistory, find_motion, rest
 
 MS = 10**6
 TWIST = np.array([0.3, -0.7, 1.1, 0.5, 0.2, -0.4])

@@ -133,10 +133,7 @@ def test_joint_torques_in_both_orders(robot, exchange):
     The book's wrench is what the robot exerts, at the origin of the base (E-54). Unexchanged it
     gives other torques, but the recursion and the Jacobian agree on them.
     """
-    C, J = (
-        robot.link_pose(arm_321.Q, 'tool'),
-        robot.jacobian(arm_321.Q, 'tool', 'spatial'),
-    )
+    C, J = (robot.link_pose(arm_321.Q, 'tool'), robot.jacobian(arm_321.Q, 'tool', 'spatial'))
 
     def torques(exerted):
         W = screws.inverse_transform_wrench(C, -np.asarray(exerted))

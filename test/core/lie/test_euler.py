@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import euler, so3
-from support.lie import derivative, trace, untrace
+from support.lie import close, derivative
 
 N = 1000
 ALL = pytest.mark.parametrize('sequence', [*euler.MOVING, *euler.FIXED])
@@ -34,10 +34,6 @@ G7 = [
     [0.7821080382, 0.3596694365, -0.5088663017],
     [0.4794255386, 0.1743487403, 0.8600893382],
 ]
-
-
-def close(actual, desired, tolerance=1e-12):
-    np.testing.assert_allclose(actual, desired, rtol=0, atol=tolerance)
 
 
 def proper(sequence):
@@ -390,15 +386,6 @@ def test_stacks_and_nan():
     assert np.isfinite(found.angles[1]).all()
     assert np.isnan(euler.rates('XYZ', [0, np.nan, 0], [1, 1, 1]).rates).all()
     assert np.isnan(euler.normalize('XYX', [np.nan, 1, 1])[0])
-
-
-@pytest.mark.parametrize('sequence', ['ZXZ', 'xyz'])
-def test_traced_scalars(sequence):
-    """The matrix and E are free of branches: analytical Jacobians can be compiled."""
-    close(untrace(euler.to_matrix(sequence, trace(G6))), euler.to_matrix(sequence, G6), 1e-15)
-    for axes in ('reference', 'body'):
-        E = euler.rate_matrix(sequence, trace(G6), axes)
-        close(untrace(E), euler.rate_matrix(sequence, G6, axes), 1e-15)
 
 
 @pytest.mark.parametrize(

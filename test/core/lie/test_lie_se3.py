@@ -16,6 +16,7 @@ from screw_dynamics_ros.core.lie import se3, so3, so3xr3
 from support.lie import (
     ANGLES,
     PROPERTY,
+    close,
     derivative,
     dexp_reference,
     directions,
@@ -41,10 +42,6 @@ SCREWS = [
         [1 / 3, 2 / 3, 2 / 3, 3, -1, 2],
     )
 ]
-
-
-def close(actual, desired, tolerance=TOLERANCE):
-    np.testing.assert_allclose(actual, desired, rtol=0, atol=tolerance)
 
 
 def ad_by_brackets(X):
@@ -226,15 +223,6 @@ def test_exp_unit_screw_has_exact_structure():
     assert np.count_nonzero(K[0]) == 2
     assert np.count_nonzero(K[1:]) == 4
     close(se3.exp_unit_screw([0, 0, 1, 0, -1, 0.5], 0.0), np.eye(4), 0)
-
-
-def test_exp_unit_screw_stacks():
-    """Stacks of joints, of coordinates, and of both."""
-    X, q = np.stack(SCREWS), np.linspace(-1, 1, 12).reshape(3, 4)
-    stack = se3.exp_unit_screw(X, q)
-    assert stack.shape == (3, 4, 4, 4)
-    close(stack[1, 2], se3.exp_unit_screw(X[2], q[1, 2]), 0)
-    close(se3.exp_unit_screw(X[1], q)[2, 3], se3.exp_unit_screw(X[1], q[2, 3]), 0)
 
 
 @pytest.mark.parametrize('bad', [[0, 0, 2, 0, 0, 0], [0, 0, 0, 0, 0, 0.5], np.zeros(6)])
@@ -457,35 +445,6 @@ def test_trivializations_of_the_direct_product(X, a, b):
 
 
 # --- stacks and arguments --------------------------------------------------------------------
-
-
-@GROUPS
-def test_stacks_equal_single_calls(group):
-    """Leading axes are stacks, empty ones included."""
-    X = np.random.default_rng(2).normal(size=(3, 2, 6)) * [[[1.0]], [[1e-5]], [[0.1]]]
-    for name in ('exp', 'dexp', 'dexp_inv', 'ad'):
-        function = getattr(group, name)
-        close(function(X)[1, 1], function(X[1, 1]), 1e-15)
-        close(function(X)[2, 0], function(X[2, 0]), 1e-15)
-        assert function(np.zeros((0, 6))).shape[0] == 0
-    C = group.exp(X)
-    close(group.log(C), X)
-    close(group.Ad(C)[1, 0], group.Ad(C[1, 0]), 0)
-    close(group.inverse(C)[1, 0], group.inverse(C[1, 0]), 1e-15)
-    close(group.compose(C[0, 0], C)[2, 1], group.compose(C[0, 0], C[2, 1]), 1e-15)
-
-
-@GROUPS
-@pytest.mark.parametrize('name', ['exp', 'dexp', 'dexp_inv', 'ad', 'log', 'Ad', 'inverse'])
-def test_wrong_shapes_are_refused_by_name(group, name):
-    """Bad input: the message names module, function and shape; NaN in gives NaN out."""
-    wanted = 6 if name in ('exp', 'dexp', 'dexp_inv', 'ad') else 4
-    module = group.__name__.rsplit('.', 1)[1]
-    message = rf'{module}\.{name}: .* shape .*{wanted}\), got \(2, 5\)'
-    with pytest.raises(ArgumentError, match=message):
-        getattr(group, name)(np.zeros((2, 5)))
-    nan = np.full(6, np.nan) if wanted == 6 else np.full((4, 4), np.nan)
-    assert np.isnan(getattr(group, name)(nan)).any()
 
 
 @PROPERTY

@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation, Slerp
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import euler, orientations, se3, so3
 from screw_dynamics_ros.core.lie import quaternions as quat
-from support.lie import derivative, trace, untrace
+from support.lie import apply, close, derivative
 
 N = 1000
 AXES = pytest.mark.parametrize('axes', ['reference', 'body'])
@@ -27,10 +27,6 @@ G8 = np.array(
 )
 
 
-def close(actual, desired, tolerance=1e-12):
-    np.testing.assert_allclose(actual, desired, rtol=0, atol=tolerance)
-
-
 def random_rotations(seed, count=N):
     return Rotation.from_quat(np.random.default_rng(seed).normal(size=(count, 4))).as_matrix()
 
@@ -38,10 +34,6 @@ def random_rotations(seed, count=N):
 def random_axes(seed, count=N):
     x = np.random.default_rng(seed).normal(size=(count, 3))
     return x / np.linalg.norm(x, axis=1, keepdims=True)
-
-
-def apply(M, x):
-    return (M @ x[..., None])[..., 0]
 
 
 # --- rotation matrices -----------------------------------------------------------------------
@@ -441,44 +433,6 @@ def test_signs_along_a_sequence():
 
 
 # --- tracing, bad input ----------------------------------------------------------------------
-
-
-def test_traced_scalars():
-    """What claims to be free of branches is."""
-    q, x = np.array([0.1, 0.2, 0.3, sqrt(0.86)]), np.array([1.0, -2.0, 0.5])
-    functions = [
-        (quat.left_matrix, (q,)),
-        (quat.right_matrix, (q,)),
-        (quat.rotate, (q, x)),
-        (quat.rate, (q, x)),
-        (quat.angular_velocity, (q, q[::-1])),
-        (orientations.infinitesimal_rotation, (x,)),
-        (orientations.rotation_rate, (G8, x)),
-        (orientations.angular_velocity, (G8, G8)),
-    ]
-    for function, arguments in functions:
-        traced = function(*(trace(argument) for argument in arguments))
-        close(untrace(traced), function(*arguments), 4e-15)
-    traced = orientations.frame_rotation('Y', trace(0.3)[()])
-    close(untrace(traced), orientations.frame_rotation('Y', 0.3), 0)
-
-
-def test_nan_in_gives_nan_out():
-    """Without an exception, and in its member of a stack only."""
-    R = random_rotations(24, 2)
-    R[0, 1, 1] = np.nan
-    turn = orientations.to_axis_angle(R)
-    assert np.isnan(turn.angle[0])
-    assert np.isnan(turn.axis[0]).all()
-    assert not turn.axis_free[0]
-    assert np.isfinite(turn.axis[1]).all()
-    assert np.isnan(quat.slerp([np.nan, 0, 0, 1], [0, 0, 0, 1], 0.5)).all()
-    assert np.isnan(quat.slerp([0, 0, 0, 1], [0, 0, 0, 1], np.nan)).any()
-    sequence = quat.continuous([[0, 0, 0, 1], [np.nan, 0, 0, 1], [0, 0, 0, 1]])
-    assert np.isnan(sequence[1]).any()
-    close(sequence[2], [0, 0, 0, 1])
-    assert np.isnan(orientations.from_axis_angle([np.nan, 0, 1], 0.3)).all()
-    assert np.isnan(quat.angular_velocity(np.zeros(4), np.ones(4))).all()
 
 
 @pytest.mark.parametrize(

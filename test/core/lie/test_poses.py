@@ -14,16 +14,12 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import euler, points, poses, screws, se3, so3
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
-from support.lie import derivative, trace, untrace
+from support.lie import apply, close, derivative
 from support.robots import urdf_path
 
 N = 1000
 AXES = pytest.mark.parametrize('axes', ['reference', 'body'])
 MOVING = pytest.mark.parametrize('sequence', euler.MOVING)
-
-
-def close(actual, desired, tolerance=1e-12):
-    np.testing.assert_allclose(actual, desired, rtol=0, atol=tolerance)
 
 
 def random_poses(seed, count=N):
@@ -34,10 +30,6 @@ def random_poses(seed, count=N):
     C[:, :3, 3] = rng.normal(size=(count, 3))
     C[:, 3, 3] = 1
     return C
-
-
-def apply(M, x):
-    return (M @ x[..., None])[..., 0]
 
 
 # --- pose, composition, change of frame ------------------------------------------------------
@@ -326,37 +318,6 @@ def test_exp_and_log_golden_values():
 
 
 # --- tracing, stacks, bad input --------------------------------------------------------------
-
-
-def test_traced_scalars():
-    """What claims to accept object arrays does."""
-    C, V = random_poses(19, 1)[0], np.array([0.1, 0.2, -0.3, 1, 2, 3])
-    functions = [
-        (poses.twist, (C, C)),
-        (poses.rate, (C, V)),
-        (poses.from_second_kind, (V,)),
-        (poses.infinitesimal_displacement, (V,)),
-        (poses.infinitesimal_twist, (C,)),
-        (lambda x: poses.from_displacement('zyz', x), (V,)),
-        (poses.displace, (C, C)),
-        (poses.change_frame, (C, C)),
-        (points.transform_point, (C, V[:3])),
-        (points.transform_vector, (C, V[:3])),
-    ]
-    for function, arguments in functions:
-        traced = function(*(trace(argument) for argument in arguments))
-        close(untrace(traced), function(*arguments), 4e-15)
-
-
-def test_nan_in_gives_nan_out():
-    """Without an exception, and in its member of a stack only."""
-    C = random_poses(20, 2)
-    C[0, 1, 3] = np.nan
-    t = poses.to_displacement('ZXZ', C)
-    assert np.isnan(t.coordinates[0, 4])
-    assert np.isfinite(t.coordinates[1]).all()
-    assert np.isnan(poses.residual(C, np.eye(4))[0]).any()
-    assert np.isnan(poses.to_second_kind(C).coordinates[0]).any()
 
 
 @pytest.mark.parametrize(

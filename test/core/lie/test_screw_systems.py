@@ -10,18 +10,11 @@ from scipy.linalg import null_space, subspace_angles
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import screw_systems, screws, se3
+from support.lie import apply, close
 from support.models import random_configuration, random_description
 
 N = 1000
 DELTA = np.block([[np.zeros((3, 3)), np.eye(3)], [np.eye(3), np.zeros((3, 3))]])
-
-
-def close(actual, desired, tolerance=1e-12):
-    np.testing.assert_allclose(actual, desired, rtol=0, atol=tolerance)
-
-
-def apply(M, x):
-    return (M @ x[..., None])[..., 0]
 
 
 def random_poses(seed, count=N):

@@ -32,12 +32,7 @@ TARGET = fixed_point('link5', target=np.eye(4))
 STATE = {'q', 'v', 'a', 'tau', 'jerk', 'snap'}
 
 #: What stands for the options of a function.
-OPTIONS = {
-    'link': 'link5',
-    'representation': 'body',
-    'orientation': 'xyz',
-    'prescribed': 'joint1',
-}
+OPTIONS = {'link': 'link5', 'representation': 'body', 'orientation': 'xyz', 'prescribed': 'joint1'}
 
 #: Arguments of the facade that are not inputs of the compiled function.
 OTHERS = {

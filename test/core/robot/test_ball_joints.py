@@ -5,19 +5,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 
 from oracles.mujoco_model import MuJoCo
-from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core import ArgumentError, DescriptionError, Drive, Robot
 from screw_dynamics_ros.core.integration.generalized_alpha import GeneralizedAlpha
 from screw_dynamics_ros.core.integration.runge_kutta import RungeKutta
 from screw_dynamics_ros.core.integration.variational import Variational
-from screw_dynamics_ros.core.simulation.simulated_robot import SimulatedRobot
-from screw_dynamics_ros.core.simulation.simulated_stack import SimulatedStack
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.from_description import (
+    absolute_system,
+)
+from screw_dynamics_ros.core.simulation import SimulatedRobot, SimulatedStack
 from support.ball_robots import ROBOTS
+from support.models import random_description
+from support.tangents import displaced, partial
 
 ALL = pytest.mark.parametrize('name', ROBOTS)
 BACKENDS = pytest.mark.parametrize('backend', ['reference', 'python'])
@@ -80,6 +85,54 @@ def test_anchors_keyframes_and_limits_of_an_mjcf():
     description = Robot.from_mjcf(text.replace('</mujoco>', key)).description
     assert description.postures == {'up': {'pivot': (-0.5, 0.5, 0.5, 0.5)}}
     assert any('limit of its angle' in str(each) for each in description.findings)
+
+
+@BACKENDS
+def test_armature_and_damping_of_mujoco(backend):
+    """The same about all axes of a ball."""
+    text = ROBOTS['cable'].replace('type="ball"', 'type="ball" armature="0.3" damping="0.7"')
+    own = Robot.from_mjcf(text, friction=True, backend=backend)
+    theirs, (q, v, a, tau) = MuJoCo(own, text), state(own, 2)
+    close(own.mass_matrix(q), theirs.mass_matrix(q))
+    close(own.inverse_dynamics(q, v, a), theirs.inverse_dynamics(q, v, a))
+    close(own.forward_dynamics(q, v, tau), theirs.forward_dynamics(q, v, tau), 1e-9)
+    close(own.kinetic_energy(q, v), theirs.energies(q, v)[0])
+    by_v = partial(lambda d: own.forward_dynamics(q, v + d, tau), own.nv)
+    close(own.forward_dynamics_derivatives(q, v, tau)[1], by_v, 1e-8)
+    bare = robot('cable', backend)
+    assert np.abs(bare.inverse_dynamics(q, v, a) - own.inverse_dynamics(q, v, a)).max() > 0.1
+
+
+def test_other_drives_of_balls_are_refused():
+    with pytest.raises(ArgumentError, match="joint 'pivot' is a ball, whose drive has an armature"):
+        Robot.from_mjcf(ROBOTS['pendulum'], drives={'pivot': Drive(coulomb=1.0)})
+    description = robot('pendulum', 'reference').description
+    joints = [replace(each, friction=0.1) for each in description.joints]
+    with pytest.raises(
+        DescriptionError, match="joint 'pivot' is a ball, whose drive has an armature"
+    ):
+        Robot(replace(description, joints=tuple(joints[:1])), backend='reference')
+
+
+def test_constraints_in_absolute_coordinates():
+    """Accelerations of all bodies, of a robot whose balls and hinges are constraints."""
+    description = random_description(6, 4, ('ball', 'revolute'))
+    own, system = Robot(description, backend='reference'), absolute_system(description)
+    q, rest = own.neutral(), np.zeros(own.nv)
+    a = own.forward_dynamics(q, rest, rest)
+    found = system.forward_dynamics(system.configuration, np.zeros(system.nv)).reshape(-1, 6)
+    for body, acceleration in zip(system.bodies, found, strict=True):
+        expected = own.acceleration(q, rest, a, body.name, 'body')
+        close(acceleration[:3], expected[:3], 1e-10)
+
+
+@pytest.mark.parametrize('increments', ['body', 'spatial', 'mixed', 'hybrid'])
+def test_rates_of_increments_against_differences(increments):
+    own = robot('humanoid', 'reference')
+    (q0, _, v, _), (q, *_) = state(own, 1), state(own, 2)
+    X = own.difference(q0, q, increments)
+    along = partial(lambda t: own.difference(q0, displaced(own, q, t[0] * v), increments), 1, 1e-3)
+    close(own.increment_rate(q, X, v, increments), along[:, 0], 1e-8)
 
 
 # --- motion ---------------------------------------------------------------------------------------

@@ -23,14 +23,14 @@ from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.nodes.services.requests import service_model
 from screw_dynamics_ros.ros.status import Level
-from support.free_robot import MS, SWAPPED, FreeRobot, S, check, numbers, write, write_stamp
+from support.free_robot import MS, SWAPPED, FreeRobot, check, numbers, write, write_stamp
 from support.node_bench import NodeBench
-from support.robots import example_robots, robot_id, urdf_path
+from support.robots import robot_id, sampled_robots, urdf_path
 from support.ros_harness import stamp_of
 
 LEGGED = [
     path
-    for path in example_robots()
+    for path in sampled_robots()
     if any(f'/{name}' in path.as_posix() for name in ('solo', 'anymal', 'a1', 'go1', 'bolt', 'hyq'))
 ]
 
@@ -169,16 +169,6 @@ def test_bad_measurements_are_refused_with_a_reason(robot, change, reason):
     made.host.base_source.receive_odometry(message)
     assert 'dynamics/mass_matrix' not in made.joint_state(made.now())
     assert reason in made.status().summary
-
-
-def test_stamps_that_run_back_restart_the_history(robot):
-    made = robot()
-    stamp = made.now()
-    made.measured(stamp)
-    made.measured(stamp - MS)  # late, ignored
-    assert made.host.base_source._bodies['base'].history.newest == stamp
-    made.measured(stamp - 2 * S)  # a simulation that begins again
-    assert made.host.base_source._bodies['base'].history.newest == stamp - 2 * S
 
 
 def test_orientation_and_angular_velocity_of_an_imu(robot):
@@ -360,7 +350,7 @@ def test_the_base_is_fixed_and_free_in_turn(robot):
 
 def test_momentum_in_flight(robot, ros_domain):
     """The simulator throws the robot and moves its legs: weight alone changes the momentum."""
-    path = urdf_path('solo12')
+    path = urdf_path('bolt')
     with pytest.MonkeyPatch.context() as patch:
         simulated = NodeBench(
             ros_domain,
@@ -369,9 +359,9 @@ def test_momentum_in_flight(robot, ros_domain):
             floating_base=True,
             rate=100.0,
             initial_base_pose=[0.0, 0.0, 3.0, 0.5, 0.5, 0.5, 0.5],
-            motion_amplitude=0.3,
+            motion_amplitude=0.5,
         )
-        simulated.go_on(1.5)
+        simulated.go_on(0.8)
         simulated.close()
     made = robot(path)
     rates, momenta, stamps = [], [], []
@@ -385,7 +375,7 @@ def test_momentum_in_flight(robot, ros_domain):
         momenta.append(numbers(deserialize_message(data, Float64MultiArray)))
         rates.append(state.velocity)
         stamps.append(stamp_of(state))
-    assert len(momenta) > 100
+    assert len(momenta) > 70
     assert np.abs(rates).max() > 0.05
     falling = (np.array(stamps) - stamps[0])[:, None] * 1e-9 * [0.0, 0.0, -9.81]
     change = np.array(momenta) - momenta[0]

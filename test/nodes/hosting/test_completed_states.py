@@ -13,14 +13,12 @@ pytest.importorskip('rclpy')
 
 from geometry_msgs.msg import WrenchStamped
 from nodes.hosting import test_compiled_loop
-from rclpy.node import Node
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot, read_loop_closures
-from screw_dynamics_ros.nodes.force_torque.wrist_sensor_outputs import WristSensor
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
-from support.host_bench import Outputs
+from support.answered_states import WithSensor
 from support.linkages import CLOSURES, FOUR_BAR
 from support.paths import URDF
 from support.robots import urdf_path
@@ -75,10 +73,7 @@ def files(tmp_path):
 
 def test_coupled_motors_need_no_python(pair):
     """Torques of joints are C^T tau: the second motor turns with half of the first joint."""
-    coupling = {
-        'drives.joint2.coupled_joints': ['joint1'],
-        'drives.joint2.coupling_ratios': [0.5],
-    }
+    coupling = {'drives.joint2.coupled_joints': ['joint1'], 'drives.joint2.coupling_ratios': [0.5]}
     both = pair(description=PLANAR, model_state=[''], drive_joints=['joint2'], **coupling)
     both.listen(TOPICS)
     follow(both, swing([0.4, -0.3], 0.5), STATES)
@@ -103,9 +98,7 @@ def test_a_new_coupling_of_motors_is_that_of_the_next_states(pair):
             }
         )
         both.listen(TOPICS)
-        for _ in range(8):
-            both.wait(0.001)
-            both.send(q=[0.1, 0.2], v=[0.0, 0.0], tau=[3.0, -1.0])
+        both.states(8, q=[0.1, 0.2], v=[0.0, 0.0], tau=[3.0, -1.0])
         assert both.loop.outcomes[-1] == 'done'
         np.testing.assert_allclose(both.loop.host.mapper.tau, [3.0 - ratio, -1.0], rtol=1e-15)
 
@@ -226,9 +219,7 @@ def test_a_residual_map_needs_no_python(pair):
     def rest(q, count=4):
         for node in both.nodes:
             tare_of(node)._states.forget()
-        for _ in range(count):
-            both.wait(0.002)
-            both.send(q=q, v=[0.0, 0.0], tau=[np.sin(q[0]), 3.0 + q[1]])
+        both.states(count, 0.002, q=q, v=[0.0, 0.0], tau=[np.sin(q[0]), 3.0 + q[1]])
 
     for a in (-0.5, 0.0, 0.5):
         for b in (-0.4, 0.3, 1.0):
@@ -276,15 +267,6 @@ def test_a_filtered_reduced_wrench_needs_no_python(pair):
         assert len([name for name, _ in both.published if name.endswith(topic)]) > 500
 
 
-class WithSensor(Outputs):
-    """All groups, and the wrist sensor."""
-
-    def __init__(self, node, host):
-        super().__init__(node, host)
-        self.nodes.append(Node('wrist_sensor', namespace='/life', enable_rosout=False))
-        host.add(WristSensor(self.nodes[-1], host), self.nodes[-1])
-
-
 def test_the_motion_of_a_wrist_sensor_needs_no_python(pair):
     """Wrenches are those of the stamps of the sensor, between two states."""
     both = pair(part=WithSensor, model_state=[''])
@@ -299,9 +281,8 @@ def test_the_motion_of_a_wrist_sensor_needs_no_python(pair):
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
         message.wrench.force.x, message.wrench.torque.z = force, 0.1 * force
         for node in both.nodes:
-            (group,) = [each for each in node.host.builder.groups if isinstance(each, WristSensor)]
             with STATE_LOCK:
-                group._on_wrench(message)
+                node.part.sensor._on_wrench(message)
         both.compare()
 
     middle, random = np.array([0.3, -0.5, 0.2, -2.0, 0.4, 1.6, 0.7, 0.02]), np.random.default_rng(2)

@@ -276,9 +276,7 @@ def test_topics_that_lack_a_field_are_named():
 
 def endpoint(name, namespace, durability):
     return SimpleNamespace(
-        node_name=name,
-        node_namespace=namespace,
-        qos_profile=SimpleNamespace(durability=durability),
+        node_name=name, node_namespace=namespace, qos_profile=SimpleNamespace(durability=durability)
     )
 
 
@@ -371,11 +369,7 @@ def test_a_topic_that_is_ignored_joints_that_are_held_and_findings(planar):
         'which are held at zero: sway, heave; set multi_dof_joint_states if a topic contains them'
     )
     for severity, level in (('info', Level.OK), ('warning', Level.WARN)):
-        described = SimpleNamespace(
-            name='x',
-            root='y',
-            findings=[Finding(severity)],
-        )
+        described = SimpleNamespace(name='x', root='y', findings=[Finding(severity)])
         robot = SimpleNamespace(
             description=described, backend='native', total_mass=1.0, joint_names=()
         )

@@ -163,16 +163,10 @@ def test_ranges(node_of):
     ],
 )
 def test_values_that_are_refused_at_the_start(node_of, overrides, joints, reason):
-    with (
-        node_of(**overrides) as node,
-        pytest.raises(ArgumentError, match=re.escape(reason)),
-    ):
+    with node_of(**overrides) as node, pytest.raises(ArgumentError, match=re.escape(reason)):
         DriveParameters(node, joints)
 
 
 def test_joints_of_another_robot(node_of, description):
-    with (
-        node_of() as node,
-        pytest.raises(UnknownNameError, match='nose'),
-    ):
+    with node_of() as node, pytest.raises(UnknownNameError, match='nose'):
         DriveParameters(node, ['nose']).on(description)

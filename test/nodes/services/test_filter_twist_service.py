@@ -137,11 +137,7 @@ PUSH = [0, 0, 0, 0, 0, 1]
     ],
 )
 def test_requests_that_cannot_be_answered(panda, fields, reason):
-    fields = {
-        'twist': twist_message('', PUSH),
-        'wrenches': [wrench_message('', PUSH)],
-        **fields,
-    }
+    fields = {'twist': twist_message('', PUSH), 'wrenches': [wrench_message('', PUSH)], **fields}
     with pytest.raises((ArgumentError, UnknownNameError), match=reason):
         ask(panda, fields.pop('twist'), fields.pop('wrenches'), **fields)
 

@@ -21,8 +21,6 @@ from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_msgs.msg import ErrorCode
 from screw_dynamics_msgs.srv import FilterTwist, ForwardKinematics, InverseKinematics, Jacobian
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.arms.families.three_two_one import ThreeTwoOne
-from screw_dynamics_ros.core.description.urdf_writer import write_urdf
 from support.processes import processor_time, workers
 from support.robots import urdf_path
 from support.ros_harness import ERROR, WARN, stamp_of, vector
@@ -275,31 +273,6 @@ def test_solutions_with_a_joint_held(client, robot, oracle, q):
     assert '0 of at most 8 solutions' in far.message
 
 
-def test_all_eight_solutions(start, connect):
-    """C-101: of an arm with six joints, with names, through DDS."""
-    node = start('kinematics', {}, ['-r', '__ns:=/eight'])
-    client = connect('eight')
-    description = ThreeTwoOne(l1=0.4, l2=0.5, l3=0.45, l6=0.1).description('arm')
-    arm, q = Robot(description, backend='reference'), np.array([0.3, 0.4, 0.7, -0.5, 0.6, 1.1])
-    client.describe(write_urdf(description))
-    C = arm.link_pose(q, 'tool')
-    request = target_request(['tool'], [pose_message(C)], arm.joint_names, q)
-    request.method = request.ALL
-
-    def solved():
-        found = client.call(InverseKinematics, IK, request)
-        return 'no robot' not in found.message and found
-
-    answer = client.wait(solved, what='a robot')
-    assert answer.success, answer.message
-    assert len(answer.solutions) == len(set(answer.labels)) == 8
-    np.testing.assert_allclose(answer.solutions[0].position, q, atol=1e-8)
-    for solution in answer.solutions:
-        np.testing.assert_allclose(arm.link_pose(solution.position, 'tool'), C, atol=1e-11)
-    client.close()
-    assert node.stop() == 0
-
-
 # --- twists in contact ---------------------------------------------------------------------------
 
 
@@ -399,24 +372,6 @@ INFINITE.pose.position.y = float('inf')
 def test_requests_that_cannot_be_answered(client, robot, q, kind, service, fields, reason):
     answer = client.call(
         kind, service, kind.Request(joint_state=joint_state(robot.joint_names, q), **fields)
-    )
-    assert not answer.success
-    assert reason in answer.message
-
-
-@pytest.mark.parametrize(
-    ('names', 'position', 'reason'),
-    [
-        (['knee'], [0.0], "joint 'knee', which the robot does not have; it has panda_joint1"),
-        (['panda_joint1'] * 2, [0.0, 0.0], "'panda_joint1' twice"),
-        (['panda_joint1'], [], '0 of position for 1 names'),
-        (['panda_joint1'], [0.0, 1.0], '2 of position for 1 names'),
-        (['panda_joint1'], [float('nan')], "position of joint 'panda_joint1' is nan"),
-    ],
-)
-def test_joint_states_that_say_too_little(client, names, position, reason):
-    answer = client.call(
-        Jacobian, JACOBIAN, Jacobian.Request(joint_state=joint_state(names, position), frame=TOOL)
     )
     assert not answer.success
     assert reason in answer.message

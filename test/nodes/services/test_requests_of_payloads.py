@@ -57,10 +57,7 @@ class Served:
         links = SimpleNamespace(set=lambda *given: self.inertias.append(given))
         LinkInertiaService(services, links, self.services)
         self.estimation = PayloadEstimation(
-            services,
-            self.services,
-            lambda: 'situation',
-            np.arange(5.0),
+            services, self.services, lambda: 'situation', np.arange(5.0)
         )
 
     def _serve(self, kind, name, answer, task=None):

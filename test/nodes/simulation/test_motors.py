@@ -8,12 +8,7 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from screw_dynamics_ros.nodes.simulation.joint_targets import (
-    EFFORT,
-    POSITION,
-    VELOCITY,
-    Command,
-)
+from screw_dynamics_ros.nodes.simulation.joint_targets import EFFORT, POSITION, VELOCITY, Command
 from support.simulated_motors import DrivenArm
 
 

@@ -14,7 +14,7 @@ pytest.importorskip('rclpy')
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, Header, String
+from std_msgs.msg import Header, String
 
 from screw_dynamics_ros.core import Robot
 from support.node_bench import NodeBench
@@ -131,36 +131,6 @@ def test_it_moves_as_forward_dynamics_says(bench, robot):
     bench.states(100)
     bench.until(lambda q, v, tau: np.abs(v).max() < 1e-3)
     assert bench.status().values['driven by'] == 'gravity compensation'
-
-
-@pytest.mark.parametrize('data', [[1.0], [float('nan')] * 8, []])
-def test_bad_commands_are_refused(bench, data):
-    bench.hear('effort_commands', Float64MultiArray(data=data))
-    status = bench.status()
-    assert status.level == 1
-    assert '~/effort_commands: expected 8 finite numbers, for panda_joint1' in status.summary
-    assert np.isfinite(bench.states(3)[1]).all()
-
-
-@pytest.mark.parametrize(
-    ('message', 'reason'),
-    [
-        (WrenchStamped(header=Header(frame_id='nose')), "header.frame_id 'nose' is not a link"),
-        (
-            WrenchStamped(
-                header=Header(frame_id=TOOL), wrench=Wrench(force=Vector3(x=float('inf')))
-            ),
-            'is not finite',
-        ),
-    ],
-)
-def test_bad_wrenches_are_refused(bench, message, reason):
-    bench.hear('external_wrench', message)
-    status = bench.status()
-    assert status.level == 1
-    assert '~/external_wrench' in status.summary
-    assert reason in status.summary
-    assert np.isfinite(bench.states(3)[1]).all()
 
 
 def test_a_pause_in_time_of_the_system(bench):

@@ -99,26 +99,6 @@ def test_velocities_are_followed(driver):
     np.testing.assert_allclose(v, [0.5, -0.25, 0.01], atol=1e-3)
 
 
-def test_positions_and_velocities_are_clipped_with_a_note(driver):
-    driver.command('position', 5.0, 0.0, 0.05)
-    driver.report(1, '~/position_commands: position 5 of shoulder is beyond', 'clipped to 2')
-    driver.command('velocity', 0.0, -9.0, 0.0)
-    driver.report(1, '~/velocity_commands: velocity -9 of elbow', 'clipped to -3')
-    driver.command('position', 0.0, 0.0, 0.05)
-    driver.command('velocity', 0.0, 0.0, 0.0)
-    driver.report(0)
-
-
-def test_the_newest_command_decides_for_each_joint(driver):
-    driver.command('position', 0.2, 0.2, 0.05)
-    message = joint_command(['elbow'], velocity=[0.5])
-    q, v, _ = repeat(60, lambda: driver.answer(JointState, 'joint_commands', message))
-    assert v[1] == pytest.approx(0.5, abs=2e-3)
-    assert q[0] == pytest.approx(0.2, abs=2e-2)
-    driver.report(0)
-    assert driver.report(0)['driven by'] == 'joint_commands, ~/position_commands'
-
-
 def test_ragged_arrays_are_resolved_by_the_ros2_control_tags(driver):
     """As joint_state_topic_hardware_interface sends them: position for two joints, effort for one.
 
@@ -129,13 +109,6 @@ def test_ragged_arrays_are_resolved_by_the_ros2_control_tags(driver):
     assert tau[1] == 1.25
     assert q[2] == pytest.approx(0.07, abs=1e-3)
     assert abs(q[0] - 0.3) < 0.1  # the elbow falls and pulls
-
-
-def test_a_joint_that_no_controller_has_claimed_holds(driver):
-    message = joint_command(position=[0.3, np.nan])
-    q = repeat(70, lambda: driver.answer(JointState, 'joint_commands', message))[0]
-    np.testing.assert_allclose(q, [0.3, 0.0, 0.05], atol=2e-3)
-    driver.report(1, 'joint_commands: no command for finger: all numbers are NaN')
 
 
 def test_position_with_velocity_is_followed_without_lag(driver):
@@ -187,42 +160,12 @@ def test_a_trajectory_is_interpolated_in_time(driver):
     ('topic', 'kind', 'message', 'reason'),
     [
         ('effort_commands', Float64MultiArray, Float64MultiArray(data=[1.0]), 'expected 3 finite'),
-        (
-            'position_commands',
-            Float64MultiArray,
-            Float64MultiArray(data=[0.0, float('nan'), 0.0]),
-            'expected 3 finite',
-        ),
-        ('velocity_commands', Float64MultiArray, Float64MultiArray(), 'expected 3 finite'),
         (None, JointState, joint_command(['knee'], effort=[1.0]), "joint 'knee'"),
-        (None, JointState, joint_command(['elbow'] * 2, effort=[1.0] * 2), "'elbow' twice"),
-        (None, JointState, joint_command(effort=[np.inf]), 'effort of joint elbow is inf'),
-        (None, JointState, joint_command(effort=[np.nan]), 'are empty or NaN'),
-        (None, JointState, joint_command(), 'are empty or NaN'),
-        (
-            None,
-            JointState,
-            joint_command(position=[1.0, 2.0, 3.0]),
-            '3 numbers of position for 4 names, and the <ros2_control> tags of the description '
-            'have 2 of these joints',
-        ),
         (
             'joint_trajectory',
             JointTrajectory,
             trajectory(['elbow']),
             'the trajectory has no points',
-        ),
-        (
-            'joint_trajectory',
-            JointTrajectory,
-            trajectory(['elbow'], (0.001, [0.1], [0.0]), start=1),
-            'the trajectory ended',
-        ),
-        (
-            'joint_trajectory',
-            JointTrajectory,
-            trajectory(['elbow'], (1.0, [float('nan')], [0.0])),
-            "positions of joint 'elbow' in point 0 of the trajectory: nan",
         ),
     ],
 )
@@ -238,17 +181,6 @@ def test_bad_commands_are_refused_and_the_simulation_goes_on(driver, topic, kind
     }[kind]
     driver.answer(kind, topic, good)
     assert driver.stamps == [PERIOD, 2 * PERIOD]
-    driver.report(0)
-
-
-def test_frozen_commands_answer_and_do_nothing(driver):
-    assert driver.switch('freeze_commands', True).success
-    q = repeat(10, lambda: driver.command('position', 1.0, 1.0, 0.0))[0]
-    np.testing.assert_allclose(q, START, atol=1e-9)
-    values = driver.report(1, 'commands are ignored as requested')
-    assert values['driven by'] == 'gravity compensation'
-    driver.switch('freeze_commands', False)
-    assert driver.command('position', 1.0, 1.0, 0.0)[2][1] != 0.0
     driver.report(0)
 
 

@@ -175,10 +175,6 @@ def test_a_state_is_set_by_name(driver):
     [
         ({'name': ['knee'], 'position': [0.0]}, "joint 'knee'"),
         ({'name': ['other_finger'], 'position': [0.0]}, "joint 'other_finger'"),
-        ({'name': ['elbow', 'elbow'], 'position': [0.0, 0.0]}, 'twice'),
-        ({'name': ['elbow'], 'position': [float('nan')]}, 'position of joint elbow is nan'),
-        ({'name': ['elbow'], 'velocity': [float('inf')]}, 'velocity of joint elbow is inf'),
-        ({'name': ['elbow'], 'position': [0.0, 1.0]}, '2 numbers of position for 1 names'),
         ({'name': ['elbow'], 'position': [2.5]}, 'elbow'),
         ({}, 'names no joint'),
     ],

@@ -544,12 +544,7 @@ def test_state_stays_as_it_is_until_there_is_a_new_one(other):
     assert feed(states, message(('shoulder', 'elbow'), [1, 2], [1, 2], [1, 2], stamp=1.0))
     before = states.stamp, states.has_velocity, states.has_effort, states.state.tolist()
     assert not feed(states, other)
-    assert before == (
-        states.stamp,
-        states.has_velocity,
-        states.has_effort,
-        states.state.tolist(),
-    )
+    assert before == (states.stamp, states.has_velocity, states.has_effort, states.state.tolist())
 
 
 def test_first_state_before_1970_without_limits_has_velocities():

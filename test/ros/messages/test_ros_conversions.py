@@ -80,10 +80,7 @@ def test_tf_transformations_is_used_where_it_is(monkeypatch):
     stand_in = types.ModuleType('tf_transformations')
     stand_in.quaternion_from_matrix, stand_in.quaternion_matrix = object(), object()
     monkeypatch.setitem(sys.modules, 'tf_transformations', stand_in)
-    assert conversions._find() == (
-        stand_in.quaternion_from_matrix,
-        stand_in.quaternion_matrix,
-    )
+    assert conversions._find() == (stand_in.quaternion_from_matrix, stand_in.quaternion_matrix)
 
 
 @pytest.mark.parametrize(

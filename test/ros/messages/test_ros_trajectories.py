@@ -103,26 +103,14 @@ def test_points_are_read_as_they_were_written():
         (trajectory('ax', ([1, 2],)), "'x'"),
         (trajectory('aa', ([1, 2],)), "'a' twice"),
         (trajectory('ab', ([1, 2],), ([1],)), 'point 1 of the trajectory has 1 positions for 2'),
-        (
-            trajectory(
-                'ab',
-                ([1, 2], [1]),
-            ),
-            '1 velocities for 2',
-        ),
+        (trajectory('ab', ([1, 2], [1])), '1 velocities for 2'),
         (
             trajectory('ab', ([1, 2], [1, 2]), ([1, 2],)),
             'point 1 of the trajectory has 0 velocities',
         ),
         (trajectory('ab', ([1, 2],), ([1, 2], [], [1, 2])), 'point 0 .* has 0 accelerations'),
         (trajectory('ab', ([1, 2],), ([1, np.nan],)), "positions of joint 'b' in point 1 .* nan"),
-        (
-            trajectory(
-                'ab',
-                ([1, 2], [np.inf, 0]),
-            ),
-            "velocities of joint 'a' in point 0 .* inf",
-        ),
+        (trajectory('ab', ([1, 2], [np.inf, 0])), "velocities of joint 'a' in point 0 .* inf"),
         (trajectory('a', ([1],), ([2],), time_from_start=Duration()), 'point 1 .* at 0.0 s'),
         (trajectory('a', ([1],), ([2],), time_from_start=Duration(sec=-1)), 'must increase'),
     ],

@@ -174,12 +174,7 @@ def test_parameters_of_strangers_for_any_node_are_told(file, check):
 
 
 @pytest.mark.parametrize(
-    'nodes',
-    [
-        BRINGUP,
-        {'dynamics': {'joints': ''}},
-        {'wrench_estimator': {'damping': 0.1}},
-    ],
+    'nodes', [BRINGUP, {'dynamics': {'joints': ''}}, {'wrench_estimator': {'damping': 0.1}}]
 )
 def test_our_own_file_is_accepted_by_each_process(nodes, check):
     """Its section for any node has parameters that hosted nodes do not declare.

@@ -12,12 +12,7 @@ from screw_dynamics_ros.core import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.description.ros2_control import commanded_joints, read_ros2_control
 from screw_dynamics_ros.core.description.xml_document import child, children, robot_element
-from screw_dynamics_ros.ros.ros2_control import (
-    NAME,
-    OLD_PLUGIN,
-    PLUGIN,
-    with_simulated_hardware,
-)
+from screw_dynamics_ros.ros.ros2_control import NAME, OLD_PLUGIN, PLUGIN, with_simulated_hardware
 from support.robots import bundled_robots, joint, links, robot, robot_id, sampled_robots, urdf_path
 
 TOPICS = ('/left/joint_commands', '/left/robot_joint_states')

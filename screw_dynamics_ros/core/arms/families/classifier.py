@@ -16,8 +16,7 @@ from ..inverse.singularities import common_point
 from .alignment import are_parallel
 from .chain import SerialChain
 from .family import GEOMETRY_TOLERANCE, Family
-from .gantry import GantryWithWrist
-from .scara import Scara
+from .prismatic_families import GantryWithWrist, Scara
 from .spherical_shoulder_elbow_wrist import SphericalShoulderElbowWrist
 from .three_parallel_axes import ThreeParallelAxes
 from .three_two_one import ThreeTwoOne

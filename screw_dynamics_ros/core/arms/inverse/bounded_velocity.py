@@ -7,11 +7,10 @@ Of all joint rates within their bounds (`joint_bounds`)::
 
     minimize |J v - V|_C^2 + lambda^2 |v - v_0|_M^2    with    lower <= v <= upper
 
-a convex problem with one solution. SciPy's bounded least squares solves it by the active-set method
-of Stark and Parker in a finite number of steps; the Karush-Kuhn-Tucker conditions of the result are
-checked. Without active bounds the solution is that of damped least squares. The default lambda,
-1e-6 of the Jacobian's norm, only makes the solution unique. With `inequalities`, which combine
-joints, the problem is solved as in `inequalities`; the solution is the same if none is active.
+a convex problem with one solution, found as in `inequalities`, whose rows may be added; the
+Karush-Kuhn-Tucker conditions of the result are checked. Without active bounds the solution is that
+of damped least squares. The default lambda, 1e-6 of the Jacobian's norm, only makes the solution
+unique.
 
 Source: Bruyninckx 2010, sections 5.10 and 5.11 (C-044).
 """
@@ -124,22 +123,18 @@ def joint_limited_velocity(
 
     A = np.vstack([K.T @ J, used * L.T])
     b = np.concatenate([K.T @ target, used * (L.T @ v_0)])
-    v = bounded_least_squares(A, b, bounds.lower, bounds.upper)
-    conflicts, held_back = bounds.conflicts, 'joints are at their bounds'
-    if inequalities is None or (rows := inequalities.checked(n)).kept_by(v):
-        optimality = violation(A, b, bounds.lower, bounds.upper, v)
-        active = held(A, b, bounds, v)
-    else:
-        found = least_squares_within(A, b, bounds, rows)
-        v, optimality, active = found.x, found.optimality, found.active
-        conflicts, held_back = (*conflicts, *found.conflicts), 'limits act'
+    rows = Inequalities.none(n) if inequalities is None else inequalities.checked(n)
+    v, optimality, active, conflicts = least_squares_within(A, b, bounds, rows)
+    conflicts = (*bounds.conflicts, *conflicts)
+    are_joints = set(active) <= set(bounds.names)
     residual = target - J @ v
     left, whole = float(np.linalg.norm(K.T @ residual)), float(np.linalg.norm(K.T @ target))
     terms = float(np.linalg.norm(np.abs(K.T) @ np.abs(J) @ (np.abs(v) + np.abs(v_0))))
     message = 'reached'
     if left > TASK_TOLERANCE * whole + ROUNDING_TOLERANCE * terms:
         message = f'{left:.3g} of {whole:.3g} is left' + (
-            f' because these {held_back}: {", ".join(active)}'
+            f' because these {"joints are at their bounds" if are_joints else "limits act"}: '
+            + ', '.join(active)
             if active
             else f': beyond what the joints reach here, or held back by the damping {used:.3g}'
         )
@@ -181,52 +176,3 @@ def damping_for(J: Array, scaled: Array, damping: float | AdaptiveDamping | None
         return least
     s, full = np.linalg.svd(scaled, compute_uv=False), structural_rank(J)
     return max(damping.at(float(s[full - 1]) if full else 0.0), least)
-
-
-def bounded_least_squares(A: Array, b: Array, lower: Array, upper: Array) -> Array:
-    """Return the x of least |A x - b| with lower <= x <= upper, A of full column rank."""
-    x = np.linalg.lstsq(A, b, rcond=None)[0]
-    if ((lower <= x) & (x <= upper)).all():
-        return x
-    from scipy.optimize import lsq_linear  # takes long to import, and many never need it
-
-    free = ~np.isclose(lower, upper, rtol=1e-12, atol=0.0)
-    x = np.clip(x, lower, upper)
-    if free.any():
-        rest = b - A[:, ~free] @ x[~free]
-        low, high = lower[free], upper[free]
-        for method in ('bvls', 'trf'):  # the second where the first runs out of steps
-            found = lsq_linear(A[:, free], rest, (low, high), method, tol=1e-14)
-            # exactly at a bound; scipy may differ by a rounding error
-            inside = np.clip(found.x, low, high)
-            mask = found.active_mask
-            x[free] = np.where(mask < 0, low, np.where(mask > 0, high, inside))
-            if violation(A, b, lower, upper, x) <= OPTIMALITY_TOLERANCE:
-                break
-    return x
-
-
-def gradient(A: Array, b: Array, x: Array) -> Array:
-    """Return that of |A x - b|^2 / 2, relative to its terms, of which rounding is no part."""
-    terms = np.abs(A).T @ (1e-6 * np.abs(A) @ np.abs(x) + np.abs(b))
-    g: Array = A.T @ (A @ x - b) / terms.max(initial=np.finfo(float).tiny)
-    return g
-
-
-def held(A: Array, b: Array, bounds: Bounds, x: Array) -> tuple[str, ...]:
-    """Return the names of the joints that move at a bound, or rest at one that holds them back."""
-    pushed = np.abs(gradient(A, b, x)) > OPTIMALITY_TOLERANCE
-    at = ((x <= bounds.lower) | (x >= bounds.upper)) & (pushed | (x != 0.0))
-    return tuple(name for name, flag in zip(bounds.names, at) if flag)
-
-
-def violation(A: Array, b: Array, lower: Array, upper: Array, x: Array) -> float:
-    """Return the residual of the optimality conditions at x.
-
-    The gradient must vanish for free x, be positive only at lower bounds and negative only at upper
-    ones.
-    """
-    g = gradient(A, b, x)
-    wrong = np.where(x > lower, np.maximum(g, 0.0), 0.0)
-    wrong = np.maximum(wrong, np.where(x < upper, np.maximum(-g, 0.0), 0.0))
-    return float(wrong.max(initial=0.0))

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -128,13 +129,13 @@ class Inequalities:
             )
         return Inequalities(A, rate('the limits of the inequalities', len(A), b), self.names)
 
-    def kept_by(self, v: Array) -> bool:
-        """Return whether rates v respect all rows, but for rounding."""
-        return bool((self.A @ v - self.b <= rounding(self.A, self.b, np.abs(v))).all())
+    @classmethod
+    def none(cls, n: int) -> Inequalities:
+        """Return no rows, of n rates."""
+        return cls(np.zeros((0, n)), np.zeros(0), ())
 
 
-@dataclass(frozen=True, eq=False)
-class ConstrainedOptimum:
+class ConstrainedOptimum(NamedTuple):
     """Rates within bounds and inequalities.
 
     Attributes
@@ -182,10 +183,14 @@ def least_squares_within(
         if found is None:  # the two answers differ by rounding only
             found = nearest, np.zeros(len(G))
     x, multipliers = found
+    acting = multipliers > 1e-8 * multipliers.max(initial=0.0)
+    bound = acting[: len(of)]
+    x[of[bound]] = (sides.sum(axis=1) * limits)[bound]  # exactly
     x = np.clip(x, bounds.lower, bounds.upper)
     h = np.concatenate([limits, limit])
-    acting = multipliers > 1e-8 * multipliers.max()
-    active = tuple(dict.fromkeys(name for name, acts in zip(names, acting) if acts))
+    acting[: len(of)] |= (sides @ x == limits) & (x[of] != 0.0)  # moves at its bound
+    named = {name for name, acts in zip(names, acting) if acts}
+    active = tuple(dict.fromkeys(x for x in (*bounds.names, *inequalities.names) if x in named))
     return ConstrainedOptimum(x, kkt_residual(A, b, G, h, x, multipliers), active, conflicts)
 
 
@@ -218,7 +223,8 @@ def least_distance(A: Array, b: Array, G: Array, h: Array) -> tuple[Array, Array
     length[length == 0.0] = 1.0
     G, h = G / length[:, None], h / length  # rows of any size
     x_0 = np.linalg.lstsq(A, b, rcond=None)[0]
-    acting = acting_rows(A, x_0, G, h)
+    missed = G @ x_0 > h
+    acting = acting_rows(A, x_0, G, h) if missed.any() else missed
     seen = set()
     for _ in range(MAX_SET_CHANGES):
         x, multipliers = with_equations(A, b, G, h, acting)

@@ -18,10 +18,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..llvm import native
-from .addresses import Addresses
 from .layout import DATA, TUPLE_ITEMS, TUPLE_SIZE, TYPE, c_api, vectorcall
 from .stacks import NOT_A_STACK, StackTable, elements, read_keywords
-from .writer import EntryWriter, Shape
+from .writer import Addresses, EntryWriter, Shape
 
 METH_FASTCALL, METH_KEYWORDS = 0x80, 0x02
 GRAVITY_SIZE = 3

@@ -21,9 +21,8 @@ from typing import Any
 from screw_dynamics_ros.core.types import Array
 
 from ..llvm import native
-from .addresses import Addresses
 from .layout import DATA, DIMENSIONS, GRAVITY, ND, OUT, TUPLE_ITEMS, TUPLE_SIZE, TYPE, c_api
-from .writer import EntryWriter, Shape
+from .writer import Addresses, EntryWriter, Shape
 
 _compiling = threading.Lock()
 

@@ -22,18 +22,10 @@ from ..typed.functions import declaration_of
 from ..typed.library import Module
 from .c_source import in_comment
 
-TYPES = dict(
-    zip(
-        ['i64', 'ptr', 'double', 'i1', 'i32', 'i8', 'void'],
-        ['int64_t', 'int64_t', 'double', 'int', 'int32_t', 'uint8_t', 'void'],
-    )
-)
-OPERATORS = dict(
-    zip(
-        ['fadd', 'fsub', 'fmul', 'fdiv', 'sdiv', 'srem', 'ashr', 'and', 'or', 'xor'],
-        ['+', '-', '*', '/', '/', '%', '>>', '&', '|', '^'],
-    )
-)
+IR_TYPES = ['i64', 'ptr', 'double', 'i1', 'i32', 'i8', 'void']
+TYPES = dict(zip(IR_TYPES, ['int64_t', 'int64_t', 'double', 'int', 'int32_t', 'uint8_t', 'void']))
+INSTRUCTIONS = ['fadd', 'fsub', 'fmul', 'fdiv', 'sdiv', 'srem', 'ashr', 'and', 'or', 'xor']
+OPERATORS = dict(zip(INSTRUCTIONS, ['+', '-', '*', '/', '/', '%', '>>', '&', '|', '^']))
 #: Operations of integers without sign, which wrap.
 UNSIGNED = {'add': '+', 'sub': '-', 'mul': '*', 'udiv': '/', 'shl': '<<'}
 RELATIONS = {'eq': '==', 'ne': '!=', 'lt': '<', 'le': '<=', 'gt': '>', 'ge': '>='}

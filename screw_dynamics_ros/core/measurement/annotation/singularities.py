@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +24,15 @@ from .rows import SampleRows, read_row, store_row
 SAMPLES = 3  # random configurations; at least one is not singular
 
 
-def freedoms_of(robot: Robot, link: str) -> int:
-    """Return the rank of the Jacobian of a link in regular configurations."""
+def freedoms_of(robot: Robot, link: str, places: Any = slice(None)) -> int:
+    """Return the rank of the Jacobian of a link in regular configurations.
+
+    `places` are its columns, those of all velocities by default.
+    """
     random = np.random.default_rng(0)
     configurations = [robot.random_configuration(random) for _ in range(SAMPLES)]
-    return freedoms(np.array([robot.jacobian(q, link, 'body') for q in configurations]))
+    jacobians = [robot.jacobian(q, link, 'body')[:, places] for q in configurations]
+    return freedoms(np.array(jacobians))
 
 
 class MeasuredMotion(Record):

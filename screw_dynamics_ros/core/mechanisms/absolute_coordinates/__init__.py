@@ -17,7 +17,7 @@ from .lower_pairs import (
     lower_pair,
 )
 from .system import AbsoluteSystem
-from .system_values import Energy, Stabilization, Violation
+from .system_equations import Energy, Stabilization, Violation
 
 __all__ = [
     'CYLINDRICAL',

@@ -33,7 +33,7 @@ from .exactness import choose_groups
 from .groups import check_group
 from .lower_pairs import lower_pair
 from .system import AbsoluteSystem
-from .system_values import NO_STABILIZATION, Stabilization
+from .system_equations import NO_STABILIZATION, Stabilization
 
 
 def absolute_system(

@@ -21,8 +21,14 @@ from screw_dynamics_ros.core.types import Array
 
 from .bodies import AbsoluteBody, ConstraintJoint, check_structure, checked_configuration
 from .body_equations import SHIFT_COMPONENT, TURN_COMPONENT, BodiesMotion, Coupling, coordinate
-from .system_equations import SystemEquations, SystemFunctions
-from .system_values import NO_STABILIZATION, Energy, Stabilization, Violation
+from .system_equations import (
+    NO_STABILIZATION,
+    Energy,
+    Stabilization,
+    SystemEquations,
+    SystemFunctions,
+    Violation,
+)
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -4,12 +4,14 @@
 """The equations of a whole system as functions of its state, which can be recorded and compiled.
 
 Each function takes numbers or recorded scalars. `SystemFunctions` are the same ones, compiled.
+
+Inputs and results of a system in absolute coordinates, in a few numbers each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +30,43 @@ from .bodies import AbsoluteBody, ConstraintJoint
 from .body_equations import BodiesMotion, BodyEquations, Coupling, JointEquations
 from .groups import INCREMENTS
 from .saddle_point import RowPattern, SaddlePoint, independent_rows
+
+
+class Stabilization(NamedTuple):
+    """Baumgarte's terms: J a = eta - 2 alpha J v - beta^2 g [1/s] (I-44)."""
+
+    alpha: float = 0.0
+    beta: float = 0.0
+
+
+NO_STABILIZATION = Stabilization()
+
+
+class Energy(NamedTuple):
+    """Kinetic and potential energy [J]; the potential of the weight is zero at the origin."""
+
+    kinetic: float
+    potential: float
+
+    @property
+    def total(self) -> float:
+        """T + U [J]."""
+        return self.kinetic + self.potential
+
+
+class Violation(NamedTuple):
+    """Errors of joint constraints.
+
+    Attributes
+    ----------
+    gap : float
+        |g| [rad, m].
+    velocity : float
+        |J v| [rad/s, m/s].
+    """
+
+    gap: float
+    velocity: float
 
 
 class SystemEquations:

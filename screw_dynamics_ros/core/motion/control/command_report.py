@@ -5,12 +5,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
+
+from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.types import Array
+
+#: Quantities that have limits.
+QUANTITIES = 'torque', 'rate'
 
 
 class Mode(Enum):
@@ -84,37 +90,64 @@ class CommandReport:
     limited: tuple[ActedLimit, ...]
 
 
-class LimitLog:
-    """Limits that acted since they were last asked for."""
+class LimitLog(Record):
+    """Limits that acted since they were last asked for.
 
-    def __init__(self) -> None:
-        self._acted: dict[tuple[str, str], ActedLimit] = {}
+    The index of a limit is 2 k for the torque and 2 k + 1 for the rate of joint k.
 
-    def note(
-        self,
-        joints: Sequence[str],
-        quantity: str,
-        wanted: Sequence[float],
-        given: Sequence[float],
-        limits: Sequence[float],
-        dt: float = 1.0,
-    ) -> None:
-        """Note each joint that is not given what is wanted; `wanted` over `dt` is the quantity."""
-        for joint, asked, got, limit in zip(joints, wanted, given, limits):
-            if asked == got:
-                continue
-            value = asked / dt if dt > 0.0 else math.copysign(math.inf, asked)
-            acted = self._acted.get((joint, quantity))
-            if acted is not None and abs(acted.wanted) - acted.limit > abs(value) - limit:
-                value, limit = acted.wanted, acted.limit
-            count = 1 if acted is None else acted.count + 1
-            self._acted[joint, quantity] = ActedLimit(joint, quantity, value, limit, count)
+    Parameters
+    ----------
+    joints : sequence of str
+    acted : sequence of ActedLimit, optional
+        Those that acted before, also of other joints.
+
+    Attributes
+    ----------
+    size : int
+        Number of limits that acted.
+    order : array of int
+        Their indices in the order of their first action.
+    counts, wanted, limits : arrays
+        See `ActedLimit`.
+    """
+
+    size: int
+    order: Ints
+    counts: Ints
+    wanted: Floats
+    limits: Floats
+
+    def __init__(self, joints: Sequence[str], acted: Sequence[ActedLimit] = ()) -> None:
+        self._joints = list(dict.fromkeys([*joints, *(each.joint for each in acted)]))
+        n = 2 * len(self._joints)
+        self.order, self.counts = np.zeros((2, n), dtype=np.int64)
+        self.wanted, self.limits = np.zeros((2, n))
+        for each in acted:
+            k = 2 * self._joints.index(each.joint) + QUANTITIES.index(each.quantity)
+            note(self, k, each.wanted, each.limit)
+            self.counts[k] = each.count
 
     def take(self) -> tuple[ActedLimit, ...]:
         """Return the recorded limits, and clear them."""
-        acted = tuple(self._acted.values())
-        self._acted.clear()
-        return acted
+        acted = []
+        for k in self.order[: self.size].tolist():
+            numbers = (each[k].item() for each in (self.wanted, self.limits, self.counts))
+            acted.append(ActedLimit(self._joints[k // 2], QUANTITIES[k % 2], *numbers))
+        self.counts[:] = self.size = 0
+        return tuple(acted)
+
+
+@typed
+def note(log: LimitLog, index: int, wanted: float, limit: float) -> None:
+    """Note that a limit has acted."""
+    is_first = log.counts[index] == 0
+    if is_first:
+        log.order[log.size] = index
+        log.size += 1
+    if is_first or abs(log.wanted[index]) - log.limits[index] <= abs(wanted) - limit:
+        log.wanted[index] = wanted
+        log.limits[index] = limit
+    log.counts[index] += 1
 
 
 def impossible(joints: Sequence[str], bound: float, **torques: Array) -> str:

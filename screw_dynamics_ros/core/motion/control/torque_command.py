@@ -56,30 +56,28 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
 from screw_dynamics_ros.core.types import Array
 
-from . import command_settings as actions
-from .command_bounds import CommandBounds
+from . import command_rules as rules
 from .command_report import CommandReport, LimitLog, Mode, impossible
-from .command_settings import CommandSettings
-from .steady_command import MAX_TORQUE, SteadyCommand, follow_steadily
+from .command_rules import ENDED, FOLLOWING, GRAVITY, HOLDING, SILENT, TO_ZERO, CommandRecord
+from .command_settings import ACTIONS, CommandSettings
 
-#: What the command follows: nothing, wanted torques, itself, gravity torques, zero.
-SILENT, ENDED, FOLLOWING, HOLDING, GRAVITY, TO_ZERO = range(6)
-QUIET = (SILENT, ENDED)
+#: Phases of `ACTIONS`.
+PHASES = dict(zip(ACTIONS, (HOLDING, GRAVITY, TO_ZERO, SILENT)))
 
 
-class TorqueCommand(SteadyCommand):
+class TorqueCommand(CommandRecord):
     """Computes commanded torques from desired ones, at each joint state or tick of a timer.
 
     It has no clock and no lock: all calls are made by one thread, with the time of one monotonic
     clock, and a time before that of the last call counts as that. Commands are always the same
-    read-only array, which the next call overwrites; None means that nothing is to be sent.
+    read-only array, which the next call overwrites; None means that nothing is to be sent. Compiled
+    loops call `command_rules.step` instead of `step`.
 
     Parameters
     ----------
@@ -88,36 +86,32 @@ class TorqueCommand(SteadyCommand):
 
     Attributes
     ----------
-    is_steady : bool
-        Whether wanted torques are commanded as they are, unless limits act or a call is late.
+    settings : CommandSettings
+    joints : tuple of str
+    is_enabled : bool
+        Whether torques are wanted; they are also commanded as long as states can be used.
     """
 
     def __init__(self, settings: CommandSettings) -> None:
-        self._phase, self._since = SILENT, -math.inf
-        self._is_enabled = self._is_ending = False
-        self._is_lost, self._reason, self._losses = False, '', 0
-        self.now = self.state_time = -math.inf
-        self.sent = math.inf  # time of the last command [s], infinite after silence
-        self._is_ramping, self._ramp_start = False, math.inf
-        self._is_blending, self._blend_start, self._blend_duration = False, 0.0, 0.0
-        self._change: float | None = None  # duration of a blend that begins with the next command
-        self._has_new_limits = False  # which the last command may exceed
-        self._log = LimitLog()
+        self.since = self.now = self.state_time = -math.inf
+        self.sent = self.ramp_start = math.inf
+        self.change = rules.NO_CHANGE
+        self._given = ''
         self._configure(settings)
+        self.log = LimitLog(self.joints)
 
     def _configure(self, settings: CommandSettings) -> None:
         self.settings = settings
         self.joints = tuple(settings.joints)
         n = len(self.joints)
         self._shape = (n,)
-        self._bounds = CommandBounds(settings, self._log)
-        self.upper, self.rates = self._bounds.upper, self._bounds.rates
-        self.age_limit, self._ramp_time = settings.age_limit, settings.ramp_time
-        self.command = np.zeros(n)  # the last one, zero after silence
+        self.upper, self.rates = np.array([settings.limits, settings.rates], dtype=np.float64)
+        self.age_limit, self.on_loss = settings.age_limit, PHASES[settings.on_loss]
+        self.blend_time, self.ramp_time = settings.blend_time, settings.ramp_time
+        self.command, self.gravity, self.target, self.bias = np.zeros((4, n))
+        self.ramped, self.refused = np.ones(n), np.zeros(2 * n)
         self._result = self.command.view()
         self._result.flags.writeable = False
-        self._target, self.gravity, self._bias = np.zeros(n), np.zeros(n), np.zeros(n)
-        self._ramped = np.ones(n)  # 1 for joints that a ramp is for
 
     @classmethod
     def continued(cls, previous: TorqueCommand, settings: CommandSettings) -> TorqueCommand:
@@ -130,51 +124,38 @@ class TorqueCommand(SteadyCommand):
         """
         new = copy.copy(previous)
         new._configure(settings)
+        new.log = LimitLog(new.joints, previous.log.take())
+        new._given, new.reason = previous._reason(), rules.GIVEN
         places = {name: place for place, name in enumerate(previous.joints)}
         kept = [place for place, name in enumerate(new.joints) if name in places]
         sources = [places[new.joints[place]] for place in kept]
-        for array in ('command', 'gravity', '_bias', '_ramped'):
+        for array in ('command', 'gravity', 'bias', 'ramped'):
             getattr(new, array)[kept] = getattr(previous, array)[sources]
-        if new._phase in (FOLLOWING, GRAVITY):
-            new._change = max(settings.blend_time, new._change or 0.0)
-        if new._phase == FOLLOWING and len(kept) < len(new.joints):
-            if new._is_ramping:
-                new._ramped[:] = 1.0
-                new._change = settings.ramp_time
+        if new.phase in (FOLLOWING, GRAVITY):
+            new.change = max(settings.blend_time, new.change)
+        if new.phase == FOLLOWING and len(kept) < len(new.joints):
+            if new.is_ramping:
+                new.ramped[:] = 1.0
+                new.change = settings.ramp_time
             else:
-                new._ramped[kept] = 0.0
-            new._is_ramping, new._ramp_start = True, math.inf
+                new.ramped[kept] = 0.0
+            new.is_ramping, new.ramp_start = True, math.inf
         if settings.on_loss != previous.settings.on_loss:
-            new._is_lost = False  # a state is still missing: the next tick acts again
-        new._has_new_limits = True
+            new.is_lost = False  # a state is still missing: the next tick acts again
+        new.has_new_limits = True
         return new
 
     # --- requests -------------------------------------------------------------------------------
 
     @property
-    def is_enabled(self) -> bool:
-        """Whether torques are wanted; they are also commanded as long as states can be used."""
-        return self._is_enabled
-
-    @property
-    def is_off(self) -> bool:
-        """Whether the next torques, if there are any, start from zero: a ramp begins with them."""
-        return not self._is_enabled or self._phase in (SILENT, ENDED, TO_ZERO)
-
-    def is_following(self, now: float) -> bool:
-        """Whether wanted torques are being commanded, the last ones no pause [s] before `now`."""
-        is_recent = now - self.sent <= self.age_limit
-        return self._is_enabled and self._phase == FOLLOWING and is_recent
-
-    @property
     def has_ended(self) -> bool:
         """Whether the action begun by `end` is over."""
-        return self._phase == ENDED
+        return self.phase == ENDED
 
     @property
     def is_silent(self) -> bool:
         """Whether nothing is to be sent any more; a command just returned is the last one."""
-        return self._phase in QUIET
+        return rules.is_quiet(self)
 
     def enable(self) -> None:
         """Let torques rise over `ramp_time`, from the next usable state on.
@@ -182,15 +163,15 @@ class TorqueCommand(SteadyCommand):
         From zero, or from the last command while a ramp to zero is under way. Raises
         `ScrewDynamicsError` after `end`.
         """
-        if self._is_ending:
+        if self.is_ending:
             raise ScrewDynamicsError(
                 'the process is ending: torque commands cannot be enabled any more'
             )
-        self._is_enabled = True
+        self.is_enabled = True
 
     def disable(self) -> None:
         """Let torques fall to zero over `ramp_time`, from the next call on; then send nothing."""
-        self._is_enabled = False
+        self.is_enabled = False
 
     def blend(self) -> None:
         """Let what changed since the last call take effect over `blend_time`.
@@ -198,8 +179,7 @@ class TorqueCommand(SteadyCommand):
         To be called before the first step with another payload, gravity, model, reference or other
         compensated terms. A blend within a blend goes on from the last command.
         """
-        if self._phase == FOLLOWING and self._change is None:
-            self._change = self.settings.blend_time
+        rules.blend(self)
 
     # --- commands -------------------------------------------------------------------------------
 
@@ -224,36 +204,15 @@ class TorqueCommand(SteadyCommand):
         Raises
         ------
         ArgumentError
-            An array of another shape; nothing changes.
+            An array of another shape, a time that is not finite; nothing changes.
         """
-        if not self._is_enabled and self._phase in QUIET:
-            return None
         if wanted.shape != self._shape or gravity.shape != self._shape:
             raise ArgumentError(
                 f'wanted and gravity torques must have shape {self._shape}, got {wanted.shape} and '
                 f'{gravity.shape}'
             )
-        now = self._checked(now)
-        if self._is_ending:
-            return self._advance(now)
-        age = now - state_time
-        if not -self.age_limit <= age <= self.age_limit:
-            return self._lose(now, self._too_old(age))
-        if self.is_steady and follow_steadily(self, wanted, gravity, now, state_time):
-            return self._result
-        torques = wanted.tolist()
-        if not total(torques) + total(gravity.tolist()) < MAX_TORQUE:
-            reason = impossible(self.joints, MAX_TORQUE, wanted=wanted, gravity=gravity)
-            return self._lose(now, reason)
-        self.state_time = state_time if age > 0.0 else now
-        self.gravity[:] = gravity
-        self._is_lost = False
-        if self._is_enabled:
-            if self._phase != FOLLOWING or now - self.sent > self.age_limit:
-                self._follow(now)
-            self._bounds.limit(wanted, self._target)
-            return self._advance(now)
-        return self._proceed(now)
+        x, weight = (np.ascontiguousarray(each, np.float64) for each in (wanted, gravity))
+        return self._sent(rules.step(self, x, weight, checked(now), state_time))
 
     def tick(self, now: float) -> Array | None:
         """Return what to command while no usable state comes, (n,), or None.
@@ -265,15 +224,15 @@ class TorqueCommand(SteadyCommand):
         ends all that: torques blend to what is wanted, or rise over `ramp_time` after silence, a
         ramp to zero or an interrupted ramp.
         """
-        now = self._checked(now)
-        if self._phase in QUIET:
+        now = rules.advance_time(self, checked(now))
+        if self.is_silent:
             return None
-        if self._is_lost or self._is_ending:
-            return self._proceed(now)
+        if self.is_lost or self.is_ending:
+            return self._sent(rules.proceed(self, now))
         age = now - self.state_time
         if age <= self.age_limit:
             return None
-        return self._lose(now, self._too_old(age))
+        return self._sent(rules.lose(self, now, rules.TOO_OLD, age))
 
     def unusable(self, now: float, reason: str, state_time: float = -math.inf) -> Array | None:
         """Carry `on_loss` out because the latest state cannot be used; return as `tick` does.
@@ -281,9 +240,9 @@ class TorqueCommand(SteadyCommand):
         `state_time` is when it was measured if nothing is wrong with it: as soon as such states
         may be used again, they are not missing.
         """
-        now = self._checked(now)
-        self.state_time = max(self.state_time, min(state_time, now))
-        return self._lose(now, reason)
+        now = rules.advance_time(self, checked(now))
+        self.state_time, self._given = max(self.state_time, min(state_time, now)), reason
+        return self._sent(rules.lose(self, now, rules.GIVEN, 0.0))
 
     def end(self, now: float) -> Array | None:
         """Begin the action `on_end`; return as `tick` does.
@@ -292,198 +251,62 @@ class TorqueCommand(SteadyCommand):
         nothing. The last command of 'ramp_to_zero' is exactly zero. Torques that are already being
         removed continue to zero, or are stopped.
         """
-        now = self._checked(now)
-        if not self._is_ending:
-            is_on = self._is_enabled and self._phase != TO_ZERO
-            self._is_ending, self._is_enabled = True, False
-            on_end = self.settings.on_end
-            if self._phase == SILENT:
-                self._silence(now)
-            elif is_on or on_end == actions.STOP:
-                self._act(on_end, now)
-            elif self._phase != TO_ZERO:
-                self._act(actions.RAMP_TO_ZERO, now)
-        return self._advance(now)
+        now = rules.advance_time(self, checked(now))
+        if not self.is_ending:
+            is_on = self.is_enabled and self.phase != TO_ZERO
+            self.is_ending, self.is_enabled = True, False
+            on_end = PHASES[self.settings.on_end]
+            if self.phase == SILENT:
+                rules.silence(self, now)
+            elif is_on or on_end == SILENT:
+                rules.act(self, on_end, now)
+            elif self.phase != TO_ZERO:
+                rules.act(self, TO_ZERO, now)
+        return self._sent(rules.advance(self, now))
+
+    def _sent(self, is_sent: bool) -> Array | None:
+        return self._result if is_sent else None
+
+    # --- reports --------------------------------------------------------------------------------
 
     def report(self) -> CommandReport:
         """Return the state, and the limits that acted since the last report."""
         return CommandReport(
             self._mode(),
-            self._is_enabled,
-            self._since,
-            self._reason,
-            self._losses,
-            self._log.take(),
+            self.is_enabled,
+            self.since,
+            self._reason(),
+            self.losses,
+            self.log.take(),
         )
-
-    # --- changes --------------------------------------------------------------------------------
-
-    def _checked(self, now: float) -> float:
-        """Return the time of a call, never before that of the last one; NaN is ignored."""
-        if self.now < now < math.inf:
-            self.now = now
-        elif not math.isfinite(now):
-            raise ArgumentError(f'now must be a finite time [s], got {now!r}')
-        pause = self.now - self.sent - self.age_limit
-        if pause > 0.0:
-            self._ramp_start += pause
-            self._blend_start += pause
-        return self.now
-
-    def _lose(self, now: float, reason: str) -> Array | None:
-        self._reason = reason
-        if not self._is_lost:
-            self._is_lost = True
-            self._losses += 1
-            on_loss = self.settings.on_loss
-            is_on = self._is_enabled and self._phase != TO_ZERO
-            is_stop = on_loss == actions.STOP and not self._is_ending
-            if self._phase not in QUIET and (is_on or is_stop):
-                self._act(on_loss, now)
-        return self._proceed(now)
-
-    def _proceed(self, now: float) -> Array | None:
-        """Advance without wanted torques, to zero if disabled."""
-        if not (self._is_enabled or self._is_ending or self._phase in (SILENT, TO_ZERO)):
-            self._act(actions.RAMP_TO_ZERO, now)
-        return self._advance(now)
-
-    def _act(self, action: str, now: float) -> None:
-        """Begin to do what a setting says."""
-        blend_time = self.settings.blend_time
-        if action == actions.HOLD:
-            self._begin(HOLDING, now, None)
-            self._is_blending = False
-        elif action == actions.GRAVITY:
-            self._begin(GRAVITY, now, max(blend_time, self._ramp_time * self._is_ramping))
-        elif action == actions.RAMP_TO_ZERO:
-            self._begin(TO_ZERO, now, self._ramp_time)
-        else:
-            self._silence(now)
-
-    def _follow(self, now: float) -> None:
-        """Begin or resume to follow wanted torques."""
-        if self._phase == FOLLOWING:  # after a pause in which no tick came, either
-            self._reason = f'no call for {now - self.sent:.3g} s'
-            self._losses += 1
-        if self._phase in (SILENT, TO_ZERO) or self._is_ramping:
-            self._ramped[:] = 1.0
-            self._is_ramping, self._ramp_start = True, now
-            self._begin(FOLLOWING, now, self._ramp_time)
-        else:
-            self._begin(FOLLOWING, now, self.settings.blend_time)
-
-    def _begin(self, phase: int, now: float, change: float | None) -> None:
-        self._phase, self._since, self._change = phase, now, change
-
-    def _silence(self, now: float) -> None:
-        self._begin(ENDED if self._is_ending else SILENT, now, None)
-        self._is_ramping = self._is_blending = False
-        self.command[:] = 0.0
-        self.sent = math.inf
-
-    # --- one command ----------------------------------------------------------------------------
-
-    @property
-    def is_steady(self) -> bool:
-        """Nearly always true while enabled."""
-        return (
-            self._is_enabled
-            and self._phase == FOLLOWING
-            and self._change is None
-            and not (
-                self._is_ending
-                or self._is_lost
-                or self._is_ramping
-                or self._is_blending
-                or self._has_new_limits
-            )
-        )
-
-    def _advance(self, now: float) -> Array | None:
-        """Return the next command; wanted torques, limited, are in `_target`."""
-        phase, target = self._phase, self._target
-        if phase in QUIET:
-            return None
-        if self._has_new_limits:
-            self._has_new_limits = False
-            self._bounds.limit(self.command, self.command)
-        if phase == FOLLOWING:
-            if self._is_ramping:
-                self._ramp(now)
-        elif phase == GRAVITY:
-            self._bounds.limit(self.gravity, target)
-        elif phase == TO_ZERO:
-            target[:] = 0.0
-        else:
-            target[:] = self.command
-        if self._change is not None:
-            self._start_blend(now, self._change)
-        if self._is_blending:
-            self._add_bias(now)
-        is_late = False
-        if self._bounds.has_rates:
-            dt = min(now - self.sent, self.age_limit)
-            is_late = self._bounds.limit_rates(target, self.command, dt)
-        self.command[:] = target
-        self.sent = now
-        if phase == TO_ZERO:
-            if not target.any():
-                self._silence(now)
-        elif self._is_ending and not (self._is_blending or is_late):
-            self._begin(ENDED, now, None)
-        return self._result
-
-    def _ramp(self, now: float) -> None:
-        """Multiply `_target` by the gain g of each joint."""
-        self._ramp_start = min(self._ramp_start, now)
-        elapsed = now - self._ramp_start
-        if elapsed < self._ramp_time:
-            self._target *= 1.0 - self._ramped * (1.0 - smooth(elapsed / self._ramp_time))
-        else:
-            self._is_ramping, self._since = False, now
-
-    def _start_blend(self, now: float, duration: float) -> None:
-        """Let the command go on from the last one."""
-        self._change = None
-        if self._phase == FOLLOWING and self._is_blending:  # do not cut a longer one short
-            duration = max(duration, self._blend_start + self._blend_duration - now)
-        np.subtract(self.command, self._target, self._bias)
-        self._is_blending, self._since = True, now
-        self._blend_start, self._blend_duration = now, duration
-
-    def _add_bias(self, now: float) -> None:
-        """Add to `_target` what is left of the bias."""
-        elapsed = now - self._blend_start
-        if elapsed < self._blend_duration:
-            self._target += (1.0 - smooth(elapsed / self._blend_duration)) * self._bias
-            self._bounds.limit(self._target, self._target)
-        else:
-            self._is_blending, self._since = False, now
-
-    # --- words ----------------------------------------------------------------------------------
 
     def _mode(self) -> Mode:
-        if self._phase == SILENT:
-            return Mode.SILENT if self._is_enabled else Mode.DISABLED
-        if self._phase == TO_ZERO:
-            is_out = self._is_enabled or self._is_ending
+        if self.phase == SILENT:
+            return Mode.SILENT if self.is_enabled else Mode.DISABLED
+        if self.phase == TO_ZERO:
+            is_out = self.is_enabled or self.is_ending
             return Mode.RAMPING_TO_ZERO if is_out else Mode.RAMPING_OUT
-        if self._phase == FOLLOWING:
-            if self._is_ramping:
+        if self.phase == FOLLOWING:
+            if self.is_ramping:
                 return Mode.RAMPING_IN
-            return Mode.BLENDING if self._is_blending else Mode.ACTIVE
-        return {ENDED: Mode.ENDED, HOLDING: Mode.HOLDING, GRAVITY: Mode.GRAVITY}[self._phase]
+            return Mode.BLENDING if self.is_blending else Mode.ACTIVE
+        return {ENDED: Mode.ENDED, HOLDING: Mode.HOLDING, GRAVITY: Mode.GRAVITY}[self.phase]
 
-    def _too_old(self, age: float) -> str:
-        return f'the last state is {age:.3g} s old, age_limit is {self.age_limit:g} s'
+    def _reason(self) -> str:
+        """Return why states were lost the last time."""
+        if self.reason == rules.TOO_OLD:
+            age = f'the last state is {self.reason_value:.3g} s old'
+            return f'{age}, age_limit is {self.age_limit:g} s'
+        if self.reason == rules.PAUSED:
+            return f'no call for {self.reason_value:.3g} s'
+        if self.reason == rules.REFUSED:
+            wanted, gravity = self.refused.reshape(2, -1)
+            return impossible(self.joints, rules.MAX_TORQUE, wanted=wanted, gravity=gravity)
+        return self._given
 
 
-def total(torques: Sequence[float]) -> float:
-    """Return the sum of the magnitudes; for few joints faster than NumPy, and never a warning."""
-    return sum(map(abs, torques))
-
-
-def smooth(s: float) -> float:
-    """Return s^3 (10 - 15 s + 6 s^2): from 0 to 1 for s from 0 to 1."""
-    return s * s * s * (10.0 + s * (6.0 * s - 15.0))
+def checked(now: float) -> float:
+    """Return the time of a call [s]; raises `ArgumentError`."""
+    if not math.isfinite(now):
+        raise ArgumentError(f'now must be a finite time [s], got {now!r}')
+    return float(now)

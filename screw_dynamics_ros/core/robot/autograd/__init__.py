@@ -4,5 +4,5 @@
 """Functions of a `Robot` in PyTorch and JAX, with exact derivatives.
 
 `pytorch` and `jax` have the same functions; each needs the library it is named after, which is
-installed separately. `partials` has their derivatives. See doc/how_to/gradients.md.
+installed separately. `functions` has their derivatives. See doc/how_to/gradients.md.
 """

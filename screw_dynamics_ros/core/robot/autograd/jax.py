@@ -10,7 +10,7 @@ llvmlite, they call back to Python. JAX must be configured for float64; what com
 precision is converted there and back. Derivatives of derivatives are refused. A change of
 `robot.gravity` takes effect at once, also in functions that are compiled already.
 
-Configurations with free bodies: see `partials`.
+Configurations with free bodies: see `functions`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ differentiation, `torch.func` and `torch.vmap` work; all samples are one call. V
 in float64 on the CPU, and have the precision and the device of q: what comes in other precisions or
 from other devices is converted there and back. Derivatives of derivatives are refused.
 
-Configurations with free bodies: see `partials`.
+Configurations with free bodies: see `functions`.
 """
 
 from __future__ import annotations

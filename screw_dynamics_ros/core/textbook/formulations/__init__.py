@@ -49,9 +49,15 @@ from .factorization import (
     stacked_jacobian,
     system_jacobian_derivative,
 )
-from .first_order_forms import body_momentum_form, momentum_form, twist_form
+from .first_order_forms import (
+    body_momentum_form,
+    joint_accelerations_of,
+    joint_rates_of,
+    least_squares_rates,
+    momentum_form,
+    twist_form,
+)
 from .joint_axes import current_axes, geometric_jacobian
-from .joint_rates import joint_accelerations_of, joint_rates_of, least_squares_rates
 from .recursive_newton_euler import BodyDynamics, body_dynamics, recursive_inverse_dynamics
 
 __all__ = [

@@ -16,6 +16,7 @@ from rclpy.node import Node
 from screw_dynamics_ros.core import ArgumentError, FusedKernel, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.law import JOINTS, RobotLaw
 from screw_dynamics_ros.core.lie.screws import transform_wrench
+from screw_dynamics_ros.core.motion.control.command_rules import FOLLOWING, OFF, RESTING
 from screw_dynamics_ros.core.motion.laws.law_source import options_of
 from screw_dynamics_ros.core.robot.actuated_robot import REST
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
@@ -38,7 +39,7 @@ from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
-from ..dynamics.commands import FOLLOWING, LIMIT_HOLD_S, OFF, RESTING, Commands
+from ..dynamics.commands import LIMIT_HOLD_S, Commands
 from ..dynamics.reference import MEASURED, FollowedReference
 from ..dynamics.reference_trajectory import TrajectoryReference
 from . import law_step as step
@@ -152,11 +153,7 @@ class Controller:
         return [
             Stage(prepare=StateStep(step.advance_law, self._record)),
             Stage(prepare=StateStep(follow_law_reference, lambda: self._targets)),
-            Stage(consume=StateStep(step.check_torques, lambda: self._state)),
-            Stage(
-                consume=StateStep(step.keep_memory, self._record),
-                is_needed=lambda: len(self._state.memory) > 0,
-            ),
+            Stage(consume=StateStep(step.finish_law, self._record)),
             Stage(consume=self.commands.step(), is_needed=lambda: self.commands.is_listened),
         ]
 
@@ -221,7 +218,7 @@ class Controller:
 
     def _record(self) -> step.LawState:
         """Return the record of the steps of the loop."""
-        self._state.activity = self.commands.activity
+        self._state.commands = self.commands.look()
         self._state.wrench_timeout = round(1e9 * self._setup['wrench_timeout'])
         return self._state
 
@@ -267,7 +264,7 @@ class Controller:
         adopted = self._adopted
         if adopted is None:
             return ''
-        if self._state.activity == FOLLOWING and self.commands.activity == RESTING:
+        if self._state.commands.activity == FOLLOWING and self.commands.activity == RESTING:
             return 'the node paused'  # since it looked: a law may have to begin again
         if self._state.is_valid:
             return ''

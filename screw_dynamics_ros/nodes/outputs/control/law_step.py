@@ -14,16 +14,14 @@ from __future__ import annotations
 import numpy as np
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints
-from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
 from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
-    are_finite,
-)
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import adopt, are_finite
+from screw_dynamics_ros.core.motion.control.command_rules import FOLLOWING, OFF, RESTING
 from screw_dynamics_ros.ros.data_path.externals import MONOTONIC
 from screw_dynamics_ros.ros.data_path.loop import compiled_step, time_of
 from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 
-from ..dynamics.commands import FOLLOWING, OFF, RESTING
+from ..dynamics.command_step import CommandState
 
 #: The law has begun with an earlier state, it begins, it has followed no state since it began.
 RUNNING, BEGINNING, WAITING = range(3)
@@ -38,8 +36,8 @@ class LawState(Record):
     ----------
     is_valid : bool
         Whether the law has all that it reads, and its memory and torques are finite.
-    activity : int
-        Of the torques, see `Commands.activity`.
+    commands : CommandState
+        The torques, and their activity.
     followed : int
         Monotonic time at which they last followed the law [ns].
     phase : int
@@ -68,7 +66,7 @@ class LawState(Record):
     """
 
     is_valid: bool
-    activity: int
+    commands: CommandState
     followed: int
     phase: int
     stepped: bool
@@ -109,7 +107,7 @@ def advance_law(law: LawState, loop: LoopRecord) -> int:
     elapsed = 0 if is_first else loop.state_clock.elapsed
     is_step = elapsed == 0 and not is_first
     law.stepped = is_step and len(law.memory) > 0
-    if law.activity == FOLLOWING:
+    if law.commands.activity == FOLLOWING:
         law.followed = now
         if is_step:
             law.phase = BEGINNING
@@ -117,7 +115,7 @@ def advance_law(law: LawState, loop: LoopRecord) -> int:
             law.phase = RUNNING
     else:
         rest = now - law.followed
-        is_long = law.activity == OFF or elapsed == 0 or rest > loop.timeout
+        is_long = law.commands.activity == OFF or elapsed == 0 or rest > loop.timeout
         if is_long and law.phase == RUNNING:
             law.phase = BEGINNING
         law.stepped = False
@@ -141,18 +139,11 @@ def advance_law(law: LawState, loop: LoopRecord) -> int:
 
 
 @compiled_step
-def check_torques(law: LawState, loop: LoopRecord) -> int:
-    """Use no torques that are not finite."""
-    if not are_finite(law.torques, len(law.torques)):
-        law.is_valid = False
-    return TAKEN
-
-
-@compiled_step
-def keep_memory(law: LawState, loop: LoopRecord) -> int:
-    """Adopt the next memory, if it is finite, of a state that torques can follow."""
-    if not are_finite(law.next_memory, len(law.memory)):
-        law.is_valid = False
-    elif law.is_valid and (law.activity != RESTING or law.phase != RUNNING):
-        copy_bytes(law.memory, law.next_memory, 8 * len(law.memory))
+def finish_law(law: LawState, loop: LoopRecord) -> int:
+    """Adopt the next memory of a state that torques can follow; use finite numbers only."""
+    n = len(law.memory)
+    law.is_valid = law.is_valid and are_finite(law.torques, len(law.torques))
+    is_kept = law.is_valid and (law.commands.activity != RESTING or law.phase != RUNNING)
+    is_finite = adopt(law.memory, law.next_memory, n) if is_kept else are_finite(law.next_memory, n)
+    law.is_valid = law.is_valid and is_finite
     return TAKEN

@@ -1,19 +1,43 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Torque commands at each joint state, while nothing limits the wanted torques."""
+"""Torque commands at each joint state."""
 
 from __future__ import annotations
 
-from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints
-from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.core.motion.control.steady_command import SteadyCommand, follow_steadily
-from screw_dynamics_ros.ros.data_path.externals import MONOTONIC
-from screw_dynamics_ros.ros.data_path.loop import compiled_step, time_of
-from screw_dynamics_ros.ros.data_path.records import DECLINED, TAKEN, LoopRecord
-from screw_dynamics_ros.ros.topics.channel_record import VALID, VELOCITY
+import math
 
-from .command_message import CommandMessage
+from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
+from screw_dynamics_ros.core.compile.typed.records import Record
+from screw_dynamics_ros.core.motion.control import command_rules as rules
+from screw_dynamics_ros.core.motion.control.command_rules import (
+    FOLLOWING,
+    RESTING,
+    CommandRecord,
+    activity,
+)
+from screw_dynamics_ros.ros.data_path.externals import MONOTONIC
+from screw_dynamics_ros.ros.data_path.loop import compiled_step, seconds, time_of
+from screw_dynamics_ros.ros.data_path.records import DECLINED, TAKEN, LoopRecord
+from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID, VELOCITY
+
+
+class CommandMessage(Record):
+    """A message with torques of a command.
+
+    Parameters
+    ----------
+    torques : (m,) array
+        The numbers of the message.
+    places : (m,) array of int
+        Their indices in a command.
+    """
+
+    torques: Floats
+    places: Ints
+
+    def __init__(self, torques: Floats, places: Ints) -> None:
+        self.torques, self.places = torques, places
 
 
 class CommandState(Record):
@@ -21,49 +45,91 @@ class CommandState(Record):
 
     Attributes
     ----------
-    is_steady : bool
-        Whether the loop may command at all.
+    is_stopped : bool
+        Whether a robot description has stopped the torques.
     is_changed : bool
         Whether the wanted torques may make a step with this state, see `Commands.blend`.
-    ready : int
-        NOT_VALID or VALID: whether there is a command for the current state.
+    activity : int
+        See `command_rules.activity`, after the last command.
+    latest : float
+        Deadline for sending the command on the monotonic clock [s], -inf without a command.
     valid : (1,) array of int
         Whether the wanted torques can be used.
     stamp_time : float
         Time of the last state [s].
-    torque : SteadyCommand
+    torque : CommandRecord
     wanted, gravity : (n,) arrays
         Torques from the kernel [N m, N].
     messages : tuple of CommandMessage
         Those with subscribers.
     """
 
-    is_steady: bool
+    is_stopped: bool
     is_changed: bool
-    ready: int
+    activity: int
+    latest: float
     valid: Ints
     stamp_time: float
-    torque: SteadyCommand
+    torque: CommandRecord
     wanted: Floats
     gravity: Floats
     messages: tuple[CommandMessage, ...]
 
+    def __init__(self, valid: Ints) -> None:
+        self.valid, self.stamp_time, self.latest = valid, -math.inf, -math.inf
+
 
 @compiled_step
 def command(state: CommandState, loop: LoopRecord) -> int:
-    """Command the wanted torques, or leave them to `Commands`."""
+    """Command the torques; leave a state that cannot be used to `Commands`."""
+    torque = state.torque
     state.stamp_time = loop.arrival - loop.delay
-    if not state.is_steady or state.is_changed:
+    state.latest = -math.inf
+    blend_changed(state)
+    now = seconds(time_of(loop, MONOTONIC))
+    if state.is_stopped or state.valid[0] == 0 or loop.has & VELOCITY == 0:
         return DECLINED
-    if state.valid[0] == 0 or loop.has & VELOCITY == 0:
+    if state.activity == FOLLOWING and activity(torque, now) == RESTING:
         return DECLINED
-    now = float(time_of(loop, MONOTONIC)) / 1e9
-    if not follow_steadily(state.torque, state.wanted, state.gravity, now, state.stamp_time):
-        return DECLINED
-    state.ready = VALID
+    if rules.step(torque, state.wanted, state.gravity, now, state.stamp_time):
+        write_command(state)
+    state.activity = activity(torque, now)
+    return TAKEN
+
+
+@typed
+def command_by_stamps(state: CommandState, loop: LoopRecord) -> int:
+    """Command the torques without a clock, by the time between states; a pause has any length."""
+    torque = state.torque
+    blend_changed(state)
+    elapsed = loop.state_clock.elapsed
+    state.stamp_time += seconds(elapsed) if elapsed != 0 else 2.0 * torque.age_limit
+    if not rules.step(torque, state.wanted, state.gravity, state.stamp_time, state.stamp_time):
+        return NOT_VALID
+    write_command(state)
+    return VALID
+
+
+@typed
+def blend_changed(state: CommandState) -> None:
+    """Blend to the wanted torques if they may make a step."""
+    if state.is_changed:
+        state.is_changed = False
+        rules.blend(state.torque)
+
+
+@typed
+def write_command(state: CommandState) -> None:
+    """Write the command into the messages, and set its deadline.
+
+    A final zero command never expires, because no command follows it.
+    """
+    torque = state.torque
+    values = torque.command
+    state.latest = state.stamp_time + torque.age_limit
+    if rules.is_quiet(torque) and rules.total(values, len(torque.command)) == 0.0:
+        state.latest = math.inf
     for k in range(len(state.messages)):
         message = state.messages[k]
         for i in range(len(message.places)):
-            message.torques[i] = state.torque.command[message.places[i]]
-        message.latest = state.stamp_time + state.torque.age_limit
-    return TAKEN
+            message.torques[i] = values[message.places[i]]

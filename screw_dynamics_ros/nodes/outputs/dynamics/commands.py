@@ -31,6 +31,7 @@ from screw_dynamics_ros.core.motion.control import (
     command_limits,
     rate_limits,
 )
+from screw_dynamics_ros.core.motion.control.command_rules import OFF, activity
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.model.actuated import actuated
@@ -49,12 +50,12 @@ from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.process.timers import every
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
-from screw_dynamics_ros.ros.topics.channel_record import BEFORE, NOT_VALID, TRUE, VALID, Gate
+from screw_dynamics_ros.ros.topics.channel_record import BEFORE, Gate
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 from . import command_step
-from .command_message import CommandMessage, joint_command
 from .command_parameters import CONTINUE, LIMITED, LOCKED, TABLE
+from .command_step import CommandMessage, CommandState
 
 WATCH_PERIOD_S = 0.01  # s between checks for missing joint states
 LAST_RANK = 1  # publish last: each deadline of Fast DDS delays later messages
@@ -62,13 +63,38 @@ DELIVERY_TIMEOUT_S = 0.2  # for subscribers to acknowledge the last command of a
 LIMIT_HOLD_S = 3.0  # an active limit stays on /diagnostics for this time
 
 REFUSED = 'the robot description is refused (on_refused_description)'
+NO_VELOCITY = 'joint states contain no velocity (velocity_policy)'
 NOT_ENABLED = 'torques are not enabled; call ~/enable first'
 
-#: Activities; RESTING: an action of on_loss that keeps torques, or a pause.
-OFF, RESTING, FOLLOWING = range(3)
 ALWAYS = np.ones(1, dtype=np.int64)
 
 LOST_MODES = (Mode.SILENT, Mode.HOLDING, Mode.GRAVITY, Mode.RAMPING_TO_ZERO)
+
+
+def settings_of(
+    joints: Sequence[str], efforts: Mapping[str, float], values: Mapping[str, Any], action: str = ''
+) -> CommandSettings:
+    """Return the settings for joints with limits of effort [N m, N]; `action` is `on_loss` now."""
+    given = {
+        what: {name: x for name, x in LIMITED.of(what, values).items() if name in joints}
+        for what in LIMITED.numbers
+    }
+    limits = command_limits(
+        joints,
+        {name: efforts[name] for name in joints},
+        values['effort_limit_factor'],
+        given['effort_limits'],
+    )
+    return CommandSettings(
+        joints,
+        limits,
+        rate_limits(joints, limits, values['effort_rate_factor'], given['effort_rates']),
+        blend_time=values['blend_time'],
+        ramp_time=values['ramp_time'],
+        age_limit=values['age_limit'],
+        on_loss=action or values['on_loss'],
+        on_end=values['on_end'],
+    )
 
 
 class Commands:
@@ -101,8 +127,7 @@ class Commands:
         self._motors: tuple[str, ...] = ()
         self._efforts: dict[str, float] = {}
         self._topics: list[tuple[Channel, CommandMessage]] = []
-        self._state = command_step.CommandState()
-        self._state.valid, self._state.stamp_time = valid, -np.inf
+        self._state = command_step.CommandState(valid)
         self._stopped = ''  # reason why a description stopped the torques
         self._action = ''  # action for that reason
         self._is_ending = False
@@ -150,12 +175,12 @@ class Commands:
             self._react_to_description(model)
         self._configure()
         self._topics = []
-        every_joint = templates.joint_efforts(model.joints)
-        self._add(publishers, JointState, '~/feedforward', every_joint, slice(None))
+        template, places = templates.joint_efforts(model.joints), np.arange(len(model.joints))
+        self._add(publishers, JointState, '~/feedforward', template, places)
         if order:
             places = np.array([model.joints.index(name) for name in order])
             self._add(publishers, Float64MultiArray, '~/commands', templates.matrix(order), places)
-            kind, template = joint_command(order)
+            kind, template = templates.joint_command(order)
             self._add(publishers, kind, '~/joint_command', template, places)
         return [channel for channel, _ in self._topics]
 
@@ -169,7 +194,7 @@ class Commands:
             )
 
     def _add(
-        self, publishers: Publishers, kind: type, topic: str, template: Template, places: Any
+        self, publishers: Publishers, kind: type, topic: str, template: Template, places: Ints
     ) -> None:
         # Deadline: controllers notice a stalled process. ~/feedforward has its stamp instead.
         deadline = {} if topic == '~/feedforward' else {'deadline': self._age}
@@ -180,60 +205,26 @@ class Commands:
             **deadline,
         )
         publisher = publishers.get(kind, topic, profile, qos.COMMAND_OVERRIDES)
-        message = CommandMessage(template, places)
         channel = Channel(
             publisher,
-            message,
+            template,
             name=topic.removeprefix('~/') if topic in ('~/feedforward', '~/commands') else '',
-            numbers=(template.contents, template.arrays),
-            gates=(
-                Gate(TRUE, self._state.element('ready')),
-                Gate(BEFORE, message.element('latest')),
-            ),
+            gates=(Gate(BEFORE, self._state.element('latest')),),
             rank=LAST_RANK,
             follows_states=False,
         )
         channel.explain = self._explain
-        self._topics.append((channel, message))
+        self._topics.append((channel, CommandMessage(template.array(0), places)))
 
     # --- settings -------------------------------------------------------------------------------
 
-    def _settings(self, values: Mapping[str, Any]) -> CommandSettings:
-        """Return the settings for the current robot."""
-        given = {
-            what: {
-                name: number
-                for name, number in LIMITED.of(what, values).items()
-                if name in self._joints
-            }
-            for what in LIMITED.numbers
-        }
-        efforts = {name: self._efforts[name] for name in self._joints}
-        limits = command_limits(
-            self._joints, efforts, values['effort_limit_factor'], given['effort_limits']
-        )
-        return CommandSettings(
-            self._joints,
-            limits,
-            rate_limits(self._joints, limits, values['effort_rate_factor'], given['effort_rates']),
-            blend_time=values['blend_time'],
-            ramp_time=values['ramp_time'],
-            age_limit=values['age_limit'],
-            on_loss=self._action or values['on_loss'],
-            on_end=values['on_end'],
-        )
-
     def _configure(self) -> None:
         """Apply the parameters and the limits of the robot."""
-        settings = self._settings(self._parameters.values)
+        settings = settings_of(self._joints, self._efforts, self._parameters.values, self._action)
         if self.torque is None:
             self.torque = TorqueCommand(settings)
         elif self.torque.settings != settings:
             self.torque = TorqueCommand.continued(self.torque, settings)
-        self._follow_request()
-
-    def _follow_request(self) -> None:
-        assert self.torque is not None
         if not self._parameters['enabled']:
             self.torque.disable()
         elif not self._is_ending:
@@ -271,9 +262,12 @@ class Commands:
     @property
     def activity(self) -> int:
         """Activity of the torques: `OFF`, `RESTING` or `FOLLOWING` the wanted ones."""
-        if self.torque is None or self.torque.is_off:
-            return OFF
-        return FOLLOWING if self.torque.is_following(time.monotonic()) else RESTING
+        return OFF if self.torque is None else activity(self.torque, time.monotonic())
+
+    def look(self) -> CommandState:
+        """Return the record of `step` with the current activity."""
+        self._state.activity = self.activity
+        return self._state
 
     @property
     def _listened(self) -> list[tuple[Channel, CommandMessage]]:
@@ -284,15 +278,15 @@ class Commands:
         carefully = PythonFunction('commands', self._command_carefully, STEP_FAILED)
         return StateStep(command_step.command, self._record, carefully)
 
-    def _record(self) -> command_step.CommandState:
+    def _record(self) -> CommandState:
         """Return the record of `command_step.command`, of the current torques and topics."""
-        state, torque = self._state, self.torque
+        state, torque = self.look(), self.torque
         assert torque is not None
         state.torque, state.wanted, state.gravity = torque, self._wanted, self._weight
         messages = tuple(message for _, message in self._listened)
         if messages != state.messages:
             state.messages = messages
-        state.is_steady = not self._stopped and torque.is_steady
+        state.is_stopped = bool(self._stopped)
         return state
 
     @property
@@ -301,33 +295,19 @@ class Commands:
         return self.torque is not None and bool(self._listened)
 
     def _command_carefully(self) -> None:
-        """Command the torques for a state that is not ordinary."""
-        if self._state.is_changed:
-            self._state.is_changed = False
-            self.blend()
-        self._state.ready = NOT_VALID
-        listened, mapper = self._listened, self._host.mapper
-        if self.torque is None or mapper is None or not listened:
-            return
-        now, sent = time.monotonic(), self._state.stamp_time
-        reason = self._stopped or (
-            '' if mapper.has_velocity else 'joint states contain no velocity (velocity_policy)'
-        )
-        reason = reason or self._fault()
+        """Command the torques for a state that cannot be used."""
+        torque, mapper, now = self.torque, self._host.mapper, time.monotonic()
+        assert torque is not None
+        assert mapper is not None
+        sent = self._state.stamp_time
         if self._stopped:
-            command = self.torque.unusable(now, reason, sent)
-        elif reason:
-            command = self.torque.unusable(now, reason)
+            command = torque.unusable(now, self._stopped, sent)
+        elif reason := (self._fault() if mapper.has_velocity else NO_VELOCITY):
+            command = torque.unusable(now, reason)
         else:
-            command = self.torque.step(now, self._wanted, self._weight, sent)
-        if command is None:
-            return
-        self._state.ready = VALID
-        # A final zero command never expires, because no command follows it.
-        is_off = self.torque.is_silent and not command.any()
-        latest = np.inf if is_off else sent + self.torque.settings.age_limit
-        for _, message in listened:
-            message.write(command, latest)
+            command = torque.step(now, self._wanted, self._weight, sent)
+        if command is not None:
+            command_step.write_command(self._state)
 
     def watch(self) -> None:
         """React to missing joint states and to refused descriptions."""
@@ -356,10 +336,10 @@ class Commands:
         mapper = self._host.mapper
         assert mapper is not None
         stamp = packed(mapper.stamp + round(1e9 * (now - self._state.stamp_time)))
-        for channel, message in self._listened:
-            with FAULTS.caught(f'output {channel.topic}'):
-                message.write(command, np.inf)
-                if channel.is_sent:
+        command_step.write_command(self._record())
+        for channel, _ in self._listened:
+            if channel.is_sent:
+                with FAULTS.caught(f'output {channel.topic}'):
                     channel.publish(stamp)
 
     # --- descriptions ---------------------------------------------------------------------------

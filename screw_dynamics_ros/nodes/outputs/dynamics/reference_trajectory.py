@@ -15,12 +15,13 @@ from screw_dynamics_ros.core import ArgumentError, ScrewDynamicsError
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
 from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath, path_functions
-from screw_dynamics_ros.core.motion.trajectory.path_sequence import (
+from screw_dynamics_ros.core.motion.trajectory.joint_path import (
+    JointPath,
     PathSequence,
     TimedPath,
     begin_waiting,
     clear,
+    path_functions,
     write_motion_at,
 )
 from screw_dynamics_ros.core.types import Array

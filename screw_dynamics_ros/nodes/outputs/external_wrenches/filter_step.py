@@ -6,14 +6,10 @@
 from __future__ import annotations
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
-from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps, advance_low_pass
 from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import ObserverState
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import (
-    are_finite,
-    are_positive,
-)
+from screw_dynamics_ros.core.measurement.estimation.observers.steps import adopt, are_positive
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VELOCITY
@@ -79,10 +75,7 @@ def keep_filters(filters: Filters, loop: LoopRecord) -> int:
     is_complete = loop.has == VELOCITY | EFFORT
     for k in range(len(filters.active)):
         each = filters.active[k]
-        n = len(each.result)
         is_input = is_complete and is_valid(each, filters.observer.is_settled)
-        if is_input and are_finite(each.result, n):
-            copy_bytes(each.state, each.result, 8 * n)
-        else:
+        if not (is_input and adopt(each.state, each.result, len(each.result))):
             each.steps.is_running = False
     return TAKEN

@@ -8,7 +8,7 @@ import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.arms.families.family import index_of_signs
-from screw_dynamics_ros.core.arms.families.scara import Scara
+from screw_dynamics_ros.core.arms.families.prismatic_families import Scara
 from screw_dynamics_ros.core.arms.families.three_two_one import ThreeTwoOne
 from screw_dynamics_ros.core.description import Limits
 from screw_dynamics_ros.core.lie import se3

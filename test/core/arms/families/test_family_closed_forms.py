@@ -13,8 +13,7 @@ import pytest
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.arms.families.chain import SerialChain
 from screw_dynamics_ros.core.arms.families.classifier import FAMILIES
-from screw_dynamics_ros.core.arms.families.gantry import GantryWithWrist
-from screw_dynamics_ros.core.arms.families.scara import Scara
+from screw_dynamics_ros.core.arms.families.prismatic_families import GantryWithWrist, Scara
 from screw_dynamics_ros.core.arms.families.three_parallel_axes import ThreeParallelAxes
 from screw_dynamics_ros.core.arms.families.three_two_one import ThreeTwoOne
 from screw_dynamics_ros.core.description import read_urdf

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.arms.families.nearest_branch import NearestBranch
+from screw_dynamics_ros.core.arms.families.branches import NearestBranch
 from screw_dynamics_ros.core.arms.inverse import position
 from screw_dynamics_ros.core.description import Joint, Limits, Link
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
@@ -187,9 +187,7 @@ def test_other_joints_stay_within_their_limits():
     description = arm_321.description()
     finger = Joint('finger', 'prismatic', 'tool', 'jaw', np.eye(4), np.eye(3)[0], Limits(0.0, 0.04))
     whole = replace(
-        description,
-        links=(*description.links, Link('jaw')),
-        joints=(*description.joints, finger),
+        description, links=(*description.links, Link('jaw')), joints=(*description.joints, finger)
     )
     robot = Robot(whole, backend='python')
     start = np.append(arm_321.Q + 0.1, 0.5)

@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot, Task
-from screw_dynamics_ros.core.arms.inverse.redundancy import (
-    BoundedRates,
-    resolve_redundancy,
-)
+from screw_dynamics_ros.core.arms.inverse.redundancy import BoundedRates, resolve_redundancy
 from screw_dynamics_ros.core.textbook.redundancy.joint_springs import PostureSprings
 from screw_dynamics_ros.core.textbook.redundancy.metrics import KineticEnergy, MotorPower
 from support import planar_3r

@@ -24,11 +24,7 @@ NAMES, FAST = tuple(f'joint{k}' for k in range(1, 7)), 1.5
 LIMITS = Bounds(np.full(6, -FAST), np.full(6, FAST), NAMES)
 DT = 0.02
 
-POLICIES = [
-    ScaleSpeed(),
-    Stop(0.02, 0.1),
-    Deviate(AdaptiveDamping(0.1, 0.05)),
-]
+POLICIES = [ScaleSpeed(), Stop(0.02, 0.1), Deviate(AdaptiveDamping(0.1, 0.05))]
 
 
 @pytest.fixture(scope='module')

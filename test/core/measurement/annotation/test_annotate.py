@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The model state along recorded motions, against single samples and loops over the samples."""
+"""The model state along recorded motions, against single samples."""
 
 import numpy as np
 import pytest
@@ -22,16 +22,6 @@ from screw_dynamics_ros.core.measurement.annotation import (
 from screw_dynamics_ros.core.measurement.annotation.accelerations import accelerations
 from screw_dynamics_ros.core.measurement.annotation.annotate import Annotator
 from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
-from screw_dynamics_ros.core.measurement.estimation.observers.filtered_dynamics import filtered_step
-from screw_dynamics_ros.core.measurement.estimation.observers.generalized_momentum import (
-    momentum_step,
-)
-from screw_dynamics_ros.core.measurement.estimation.observers.kalman import (
-    Noise,
-    kalman_size,
-    kalman_step,
-)
-from screw_dynamics_ros.core.measurement.estimation.observers.sliding_mode import sliding_step
 from support.robots import urdf_path
 
 START = 1_700_000_000_000_000_000
@@ -131,66 +121,6 @@ def test_smoothed_accelerations_have_no_phase_lag():
 
 
 # --- observers ----------------------------------------------------------------------------------
-
-
-def stepped(robot, observer, t, q, v, tau, starts):
-    """Return the external torques by a loop over the samples, with the functions of the core."""
-    n, state, before, began = robot.nv, None, None, None
-    noise = Noise(*(np.full(n, x) for x in (0.002, 0.2, 20.0, 20.0)))
-    result = np.full((len(t), n), np.nan)
-    for k in range(len(t)):
-        if not (np.isfinite(v[k]).all() and np.isfinite(tau[k]).all()):
-            before = None
-            continue
-        is_first = before is None or starts[k] or not 0 < t[k] - before <= 500_000_000
-        h = 0.0 if is_first else (t[k] - before) * 1e-9
-        began = t[k] if is_first else began
-        before, M = t[k], robot.mass_matrix(q[k])
-        p, rates = robot.momenta_and_rates(q[k], v[k])
-        known = tau[k] + rates - robot.friction_torques(v[k])
-        decay = np.ones(n) if is_first else np.full(n, np.exp(-h / T))
-        rate = np.array([0.0 if is_first else 1.0 / h])
-        if observer == 'momentum':
-            state = momentum_step(np.zeros(3 * n) if is_first else state, p, known, decay, rate)
-            torque = state[2 * n :]
-        elif observer == 'filtered':
-            rest = robot.inverse_dynamics(q[k], v[k], np.zeros(n)) - tau[k]
-            rest = rest + robot.friction_torques(v[k])
-            state = filtered_step(np.zeros(4 * n) if is_first else state, v[k], rest, decay, rate)
-            torque = M @ state[2 * n : 3 * n] + state[3 * n :]
-        elif observer == 'sliding':
-            old = np.zeros(7 * n + 6 * n * n) if is_first else state
-            deviations = noise.velocity, noise.torque
-            step = rate, np.array([h]), np.array([float(is_first)])
-            state = sliding_step(old, p, known, M, *deviations, np.full(n, 1000.0), *step)
-            torque = state[3 * n : 4 * n]
-        else:
-            old = np.zeros(kalman_size(n)) if is_first else state
-            state = kalman_step(old, p, known, M, noise, np.array([h]), np.array([float(is_first)]))
-            torque = state[2 * n : 3 * n]
-        if t[k] - began >= {'kalman': 0, 'sliding': 1}.get(observer, round(5e9 * T)):
-            result[k] = torque
-    return result
-
-
-@pytest.mark.parametrize('observer', ['momentum', 'filtered', 'kalman', 'sliding'])
-@pytest.mark.parametrize('size', [7, 1000])
-def test_observers_are_the_loop(robot, observer, size):
-    """With pauses, missing efforts and velocities, and a clock that is set back, in all blocks."""
-    t, q, v, _, tau = smooth_motion(robot, 240, seed=3)
-    tau = tau + np.random.default_rng(4).normal(size=tau.shape)
-    t[60:] += 600_000_000
-    t[160:] -= 5_000_000_000
-    v[100, 2], tau[130:133, 0] = np.nan, np.nan
-    starts = np.zeros(len(t), bool)
-    starts[200] = True
-    settings = AnnotationSettings(observer=observer, observer_time_constant=T)
-    annotator = Annotator(robot, ['external_torque'], settings=settings)
-    motion = annotator.motion(t, q, v, tau, starts)
-    parts = [part['external_torque'] for _, part in annotator.blocks(motion, size)]
-    expected = stepped(robot, observer, t, q, v, tau, starts)
-    assert 0.1 < np.isnan(expected).mean() < 0.7 or observer in ('kalman', 'sliding')
-    np.testing.assert_allclose(np.concatenate(parts), expected, atol=1e-8)
 
 
 def test_a_push_is_found(robot):

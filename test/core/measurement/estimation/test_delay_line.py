@@ -9,10 +9,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import AnnotationSettings, Drive, Robot, annotate_arrays
-from screw_dynamics_ros.core.measurement.estimation.delay_line import (
-    DelayLine,
-    delayed,
-)
+from screw_dynamics_ros.core.measurement.estimation.delay_line import DelayLine, delayed
 from screw_dynamics_ros.core.state_clock import StateClock
 from support.paths import URDF
 from support.simulated_recording import computed, some_motion

@@ -129,10 +129,7 @@ def test_the_covariance_of_torques_behind_observer_and_filter():
     effort, velocity = np.array([0.3, 0.2]), np.array([0.1, 0.4])
     first, second, low = torque_stage(0.8), momentum_stage(0.8, 500.0), weights(20.0, 0.002)
     of_momenta = stationary([second, low])[-1, -1] * M @ np.diag(velocity**2) @ M.T
-    for mass, stages, expected in (
-        (M, [first, low], of_momenta),
-        (None, [low], 0.0),
-    ):
+    for mass, stages, expected in ((M, [first, low], of_momenta), (None, [low], 0.0)):
         noise = TorqueNoise(ObserverSteps(2), [LowPassSteps(low.copy())])
         noise.steps.numbers[:] = 0.8, 0.8, 500.0, 0.002, 0.0
         noise.filters[0].weights[:] = low

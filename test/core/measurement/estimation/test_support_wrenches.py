@@ -59,9 +59,7 @@ def test_covariances_are_those_of_repeated_estimates():
     _, covariances = solved(J, errors[0], deviations)
     for k in range(3):
         np.testing.assert_allclose(
-            np.cov(every[:, k, 3:].T),
-            covariances[k, 3:, 3:],
-            atol=0.1 * covariances[k].max(),
+            np.cov(every[:, k, 3:].T), covariances[k, 3:, 3:], atol=0.1 * covariances[k].max()
         )
         assert not covariances[k, :3].any()
     assert not every[:, :, :3].any()

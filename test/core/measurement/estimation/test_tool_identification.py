@@ -8,10 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 from scipy.stats import linregress
 
-from screw_dynamics_ros.core.measurement.estimation.tool_identification import (
-    fit,
-    identify_tool,
-)
+from screw_dynamics_ros.core.measurement.estimation.tool_identification import fit, identify_tool
 
 
 def test_values_covariance_and_residuals_of_a_line():

@@ -102,11 +102,7 @@ def test_errors_are_recovered(name, size):
     truth = displaced(nominal, link, size, seed=1)
     q = configurations(nominal)
     result = calibrate_robot(
-        nominal,
-        link,
-        q,
-        MeasuredPoses(poses(truth, link, q), 1e-4, 1e-4),
-        estimate=ROBOT,
+        nominal, link, q, MeasuredPoses(poses(truth, link, q), 1e-4, 1e-4), estimate=ROBOT
     )
     assert result.success
     assert result.iterations <= (4 if size <= 1e-3 else 6)

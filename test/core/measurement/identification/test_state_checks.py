@@ -98,8 +98,7 @@ def test_positions_instead_of_velocities():
 
 
 @pytest.mark.parametrize(
-    'which',
-    ['jumps', 'poses', 'creeping', 'play', 'gaps', 'backwards', 'missing', 'short', 'huge'],
+    'which', ['jumps', 'poses', 'creeping', 'play', 'gaps', 'backwards', 'missing', 'short', 'huge']
 )
 def test_motions_that_no_velocity_describes(which):
     """Concatenated poses at rest, far samples, interruptions, and times of another clock."""

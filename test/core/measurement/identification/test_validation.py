@@ -16,10 +16,7 @@ from screw_dynamics_ros.core.measurement.identification.measurements import (
     MeasuredPoses,
 )
 from screw_dynamics_ros.core.measurement.identification.robot_calibration import calibrate_robot
-from screw_dynamics_ros.core.measurement.identification.validation import (
-    Validation,
-    cross_validate,
-)
+from screw_dynamics_ros.core.measurement.identification.validation import Validation, cross_validate
 from support.calibration import ROBOT, arm, configurations, displaced, noisy, poses
 
 INSTRUMENT = np.repeat([2e-3, 1e-3], 3)  # rad, m

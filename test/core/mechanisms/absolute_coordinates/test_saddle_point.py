@@ -46,11 +46,7 @@ def fill_in(bodies: np.ndarray, order: np.ndarray, n: int) -> int:
 
 @pytest.mark.parametrize(
     'parents',
-    [
-        [-1, 0, 1, 2, 3, 4, 5, 6],
-        [-1, 0, 0, 1, 1, 2, 2, 5, 5, 7, -1, 10],
-        [-1, 0, 0, 0, 0, 4, 5, 6],
-    ],
+    [[-1, 0, 1, 2, 3, 4, 5, 6], [-1, 0, 0, 1, 1, 2, 2, 5, 5, 7, -1, 10], [-1, 0, 0, 0, 0, 4, 5, 6]],
     ids=['chain', 'forest', 'star'],
 )
 def test_trees_are_eliminated_without_fill_in(parents):

@@ -96,11 +96,9 @@ def test_representations_of_twists(linkage, representation):
     turned = np.eye(4)
     turned[:3, :3] = C[:3, :3]
     body = se3.Ad(se3.inverse(turned)) @ linkage.velocity(Q, V, 'coupler')
-    expected = {
-        'body': body,
-        'spatial': se3.Ad(C) @ body,
-        'hybrid': se3.Ad(turned) @ body,
-    }[representation]
+    expected = {'body': body, 'spatial': se3.Ad(C) @ body, 'hybrid': se3.Ad(turned) @ body}[
+        representation
+    ]
     np.testing.assert_allclose(
         linkage.velocity(Q, V, 'coupler', representation), expected, atol=1e-9
     )
@@ -126,12 +124,7 @@ def test_what_it_is():
     assert not set(closed.passive) & set(closed.joint_names)
     assert closed.link_names == closed.robot.link_names
     file = ElementTree.parse(EXCAVATOR)
-    unlimited = {
-        'lower': '-inf',
-        'upper': 'inf',
-        'velocity': 'inf',
-        'effort': 'inf',
-    }
+    unlimited = {'lower': '-inf', 'upper': 'inf', 'velocity': 'inf', 'effort': 'inf'}
     for k, name in enumerate(closed.joint_names):
         limit = file.find(f"joint[@name='{name}']/limit")
         for field in ('lower', 'upper', 'velocity', 'effort'):

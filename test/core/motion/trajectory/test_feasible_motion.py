@@ -14,11 +14,13 @@ from screw_dynamics_ros.core.motion.trajectory import (
     with_efforts,
 )
 from screw_dynamics_ros.core.motion.trajectory.feasible_motion import ExceededLimitError
-from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath, completed_path, refined
-from screw_dynamics_ros.core.motion.trajectory.path_sequence import (
+from screw_dynamics_ros.core.motion.trajectory.joint_path import (
+    JointPath,
     PathSequence,
     TimedPath,
     begin_waiting,
+    completed_path,
+    refined,
     write_motion_at,
 )
 from screw_dynamics_ros.core.motion.trajectory.required_efforts import held_at_end

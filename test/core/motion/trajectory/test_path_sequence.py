@@ -5,8 +5,8 @@
 
 import numpy as np
 
-from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
-from screw_dynamics_ros.core.motion.trajectory.path_sequence import (
+from screw_dynamics_ros.core.motion.trajectory.joint_path import (
+    JointPath,
     PathSequence,
     TimedPath,
     begin_waiting,

@@ -18,7 +18,7 @@ from jax.test_util import check_grads  # noqa: E402
 
 from screw_dynamics_ros.core import ArgumentError, BackendError, Robot, UnknownNameError  # noqa: E402
 from screw_dynamics_ros.core.robot.autograd import jax as robots  # noqa: E402
-from screw_dynamics_ros.core.robot.autograd.partials import FUNCTIONS  # noqa: E402
+from screw_dynamics_ros.core.robot.autograd.functions import FUNCTIONS  # noqa: E402
 from screw_dynamics_ros.core.robot.autograd.xla_handler import Interface, struct_offsets  # noqa: E402
 from support.compilation import close, needs_llvmlite  # noqa: E402
 from support.gradient_cases import link_options, random_arguments  # noqa: E402

@@ -18,8 +18,11 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Drive, InertiaError, Robot, UnknownNameError
-from screw_dynamics_ros.core.robot.autograd.functions import DifferentiableFunction, differentiable
-from screw_dynamics_ros.core.robot.autograd.partials import FUNCTIONS
+from screw_dynamics_ros.core.robot.autograd.functions import (
+    FUNCTIONS,
+    DifferentiableFunction,
+    differentiable,
+)
 from support.compilation import ALL_CASES, BACKENDS, CASES, build, close, needs_llvmlite
 from support.models import random_configuration, random_description
 from support.robots import bundled_robots, example_robots, robot_id

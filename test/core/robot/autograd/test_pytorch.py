@@ -11,7 +11,7 @@ torch = pytest.importorskip('torch')
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError  # noqa: E402
 from screw_dynamics_ros.core.robot.autograd import pytorch  # noqa: E402
-from screw_dynamics_ros.core.robot.autograd.partials import FUNCTIONS  # noqa: E402
+from screw_dynamics_ros.core.robot.autograd.functions import FUNCTIONS  # noqa: E402
 from support.compilation import close  # noqa: E402
 from support.gradient_cases import count, link_options, random_arguments  # noqa: E402
 from support.models import random_description  # noqa: E402

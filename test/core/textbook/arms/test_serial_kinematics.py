@@ -8,15 +8,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core.arms.families.gantry import GantryWithWrist
-from screw_dynamics_ros.core.arms.families.scara import Scara
+from screw_dynamics_ros.core.arms.families.prismatic_families import GantryWithWrist, Scara
 from screw_dynamics_ros.core.arms.families.spherical_shoulder_elbow_wrist import (
     SphericalShoulderElbowWrist,
 )
 from screw_dynamics_ros.core.arms.families.three_parallel_axes import ThreeParallelAxes
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.textbook.arms.serial_kinematics import SerialKinematics
+from screw_dynamics_ros.core.textbook.arms.three_two_one_kinematics import SerialKinematics
 from support.serial_families import RANDOM_ARMS
 
 

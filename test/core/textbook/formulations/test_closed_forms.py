@@ -16,8 +16,8 @@ from screw_dynamics_ros.core import ArgumentError, Drive, InertiaError, Robot
 from screw_dynamics_ros.core.dynamics import coriolis, energy_and_momentum, mass_matrix
 from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import coriolis_torques, inverse_dynamics
+from screw_dynamics_ros.core.dynamics.massless_joints import regrouped
 from screw_dynamics_ros.core.dynamics.momentum_dynamics import momentum_dynamics
-from screw_dynamics_ros.core.dynamics.regrouped_tree import regrouped
 from screw_dynamics_ros.core.kinematics.robot_geometry import tree_of
 from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
 from screw_dynamics_ros.core.lie.se3 import ad

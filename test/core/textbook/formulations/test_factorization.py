@@ -45,12 +45,7 @@ from screw_dynamics_ros.core.textbook.formulations.joint_axes import (
 )
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree, build_tree
 from support.models import random_configuration, random_description, random_pose, random_unit
-from support.poe_models import (
-    REPRESENTATIONS,
-    Reference,
-    random_geometry,
-    random_trajectory,
-)
+from support.poe_models import REPRESENTATIONS, Reference, random_geometry, random_trajectory
 
 SEEDS = pytest.mark.parametrize('seed', range(3))
 IN_ALL_REPRESENTATIONS = pytest.mark.parametrize('representation', REPRESENTATIONS)

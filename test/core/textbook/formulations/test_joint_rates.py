@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.kinematics.twist_recursions import (
 )
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.textbook.formulations.factorization import factors
-from screw_dynamics_ros.core.textbook.formulations.joint_rates import (
+from screw_dynamics_ros.core.textbook.formulations.first_order_forms import (
     joint_accelerations_of,
     joint_rates_of,
     least_squares_rates,

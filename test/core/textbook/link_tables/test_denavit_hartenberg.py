@@ -18,10 +18,7 @@ from screw_dynamics_ros.core.compile.program.tracing import Recorder, Scalar
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.errors import DescriptionError
 from screw_dynamics_ros.core.kinematics.link_table import LinkTable
-from screw_dynamics_ros.core.kinematics.product_of_exponentials import (
-    JointFrames,
-    SpatialScrews,
-)
+from screw_dynamics_ros.core.kinematics.product_of_exponentials import JointFrames, SpatialScrews
 from screw_dynamics_ros.core.kinematics.robot_geometry import description_of, geometry_of
 from screw_dynamics_ros.core.textbook.link_tables.denavit_hartenberg import (
     ModifiedRow,

@@ -17,10 +17,7 @@ ANGLES = np.array([0.3, -0.2, 0.4])
 
 @pytest.mark.parametrize(
     ('trailer', 'angle', 'radius'),
-    [
-        (Trailer(0.6), 0.242366, 2.42693222),
-        (Trailer(0.6, 0.6), 0.471090, 2.5),
-    ],
+    [(Trailer(0.6), 0.242366, 2.42693222), (Trailer(0.6, 0.6), 0.471090, 2.5)],
 )
 def test_golden_circles(trailer, angle, radius):
     """8.7: on the axle asin(L / R); hinge in the middle 2 atan(m / R), the same circle (C-137)."""

@@ -14,20 +14,12 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import points, poses, screws, se3, so3
 from screw_dynamics_ros.core.textbook.screw_geometry import accelerations as acc
 from screw_dynamics_ros.core.textbook.screw_geometry import lines
-from support.lie import derivative
+from support.lie import close, derivative
 from support.models import random_configuration, random_description
 from support.robots import urdf_path
 
 N = 200
 T0 = 0.3
-
-
-def close(actual, desired, tolerance=1e-12):
-    np.testing.assert_allclose(actual, desired, rtol=0, atol=tolerance)
-
-
-def apply(M, x):
-    return (M @ x[..., None])[..., 0]
 
 
 COEFFICIENTS = np.random.default_rng(1).uniform(-1, 1, (4, N, 6))

@@ -10,17 +10,9 @@ from screw_dynamics_ros.core.dynamics.spatial_inertia import transported_matrix
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.textbook.screw_geometry import impedances
-from support.lie import trace, untrace
+from support.lie import apply, close, trace, untrace
 
 N = 1000
-
-
-def close(actual, desired, tolerance=1e-12):
-    np.testing.assert_allclose(actual, desired, rtol=0, atol=tolerance)
-
-
-def apply(M, x):
-    return (M @ x[..., None])[..., 0]
 
 
 @pytest.fixture

@@ -13,14 +13,11 @@ from scipy.spatial.transform import Rotation
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.textbook.screw_geometry import lines
+from support.lie import close
 
 N = 1000
 X_AXIS = lines.through([0, 0, 0], [1, 0, 0])
 G1 = lines.through([1, 2, 3], [0, 0.6, 0.8])
-
-
-def close(actual, desired, tolerance=1e-12):
-    np.testing.assert_allclose(actual, desired, rtol=0, atol=tolerance)
 
 
 def same(line1, line2, tolerance=1e-12):

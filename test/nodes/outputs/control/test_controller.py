@@ -90,9 +90,7 @@ def test_references_of_joints_and_of_the_tool(control):
     made.q = made.q + 0.02
     found = made.torque()
     np.testing.assert_allclose(
-        found,
-        expected(made, 'cartesian_impedance', TOOL, q=held, pose=start),
-        atol=1e-9,
+        found, expected(made, 'cartesian_impedance', TOOL, q=held, pose=start), atol=1e-9
     )
     target = start.copy()
     target[:3, 3] += [0.1, 0.0, -0.05]

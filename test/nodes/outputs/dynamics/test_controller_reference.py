@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The state of a controller as reference, and commands with a deadline; without ROS running."""
+"""The state of a controller as reference, and messages of commands; without ROS running."""
 
 from types import SimpleNamespace
 
@@ -16,8 +16,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.nodes.outputs.dynamics import command_message, reference_controller
-from screw_dynamics_ros.nodes.outputs.dynamics.command_message import CommandMessage, joint_command
+from screw_dynamics_ros.nodes.outputs.dynamics import reference_controller
 from screw_dynamics_ros.nodes.outputs.dynamics.reference_controller import (
     ABSENT,
     ControllerReference,
@@ -179,39 +178,17 @@ def test_references_name_joints_with_motors():
             OF_ROBOT.check_reference('x', reference)
 
 
-# --- messages with a deadline ---------------------------------------------------------------------
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    made = SimpleNamespace(now=10.0)
-    monkeypatch.setattr(command_message, 'time', SimpleNamespace(monotonic=lambda: made.now))
-    return made
-
-
-def test_a_command_is_not_sent_after_its_deadline(clock):
-    message = CommandMessage(templates.joint_efforts(['toe', 'hip']), np.array([2, 0]))
-    stamp = packed(3 * S + 5)
-    assert message(stamp) is not None  # no deadline yet
-    message.write(np.array([1.0, 2.0, 3.0]), 10.5)
-    for moment, is_sent in ((10.0, True), (10.5, True), (10.500001, False)):
-        clock.now = moment
-        data = message(stamp)
-        assert (data is not None) == is_sent
-    message.write(np.array([4.0, 5.0, 6.0]), np.inf)
-    found = deserialize_message(message(stamp), JointState)
-    assert (found.name, list(found.effort)) == (['toe', 'hip'], [6.0, 4.0])
-    assert found.header.stamp == Time(sec=3, nanosec=5)
+# --- messages of commands ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize('has_type', [False, True])
 def test_efforts_by_joint_names(monkeypatch, has_type):
     """As control_msgs/JointCommand, or as JointState where there is no such message."""
     if not has_type:
-        monkeypatch.setattr(command_message, 'joint_command_type', lambda: None)
-    elif command_message.joint_command_type() is None:
+        monkeypatch.setattr(templates, 'joint_command_type', lambda: None)
+    elif templates.joint_command_type() is None:
         pytest.skip('this distribution has no such message')
-    kind, template = joint_command(['toe', 'hip'])
+    kind, template = templates.joint_command(['toe', 'hip'])
     template.array(0)[:] = [1.0, 2.0]
     message = deserialize_message(template.encode(packed(3 * S + 5)), kind)
     assert message.header.stamp == Time(sec=3, nanosec=5)

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
-from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.state_clock import StateClock
 from screw_dynamics_ros.core.types import Array
@@ -25,7 +24,7 @@ from ..delay_line import DelayLine, advance_line, keep_row, restart_line
 from .observer import is_settled
 from .parameters import values_of_joints
 from .quantities import Observation, late_names
-from .steps import ObserverSteps, advance_steps, are_finite, restart_steps
+from .steps import ObserverSteps, adopt, advance_steps, restart_steps
 
 NO_STATE = np.zeros(0)
 
@@ -103,8 +102,7 @@ def advance_observer(o: ObserverState, elapsed: int, is_complete: bool) -> None:
 @typed
 def keep_state(o: ObserverState) -> None:
     """Adopt the state that the kernel has computed, if it is finite."""
-    if o.is_pending and are_finite(o.result, len(o.result)):
-        copy_bytes(o.state, o.result, 8 * len(o.result))
+    if o.is_pending and adopt(o.state, o.result, len(o.result)):
         o.is_pending = False
     settle(o)
 

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
 from screw_dynamics_ros.core.compile.typed.records import Record
 
 SETTLING_TIME_CONSTANTS = 5.0  # time constants after which 99.3 % of a torque are estimated
@@ -22,6 +23,15 @@ def are_finite(numbers: Floats, count: int) -> bool:
     for k in range(count):
         total += numbers[k]
     return math.isfinite(total)
+
+
+@typed
+def adopt(state: Floats, result: Floats, count: int) -> bool:
+    """Copy the next state from a result, if it is finite; return whether it is."""
+    is_finite = are_finite(result, count)
+    if is_finite:
+        copy_bytes(state, result, 8 * count)
+    return is_finite
 
 
 @typed

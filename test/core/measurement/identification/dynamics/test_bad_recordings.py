@@ -61,10 +61,7 @@ def with_number(x, number, sample=7, joint=1):
         (without(tau=lambda x: x * [np.nan, 0]), 'no joint reports efforts'),
         (without(q=lambda q: 'x'), 'q must hold real numbers'),
         ({key: x[:100] for key, x in states().items()}, 'too short: 1.98 s'),
-        (
-            {key: x[::50] for key, x in states().items()},
-            'are the stamps in seconds',
-        ),
+        ({key: x[::50] for key, x in states().items()}, 'are the stamps in seconds'),
     ],
 )
 def test_refused(arm, given, match):

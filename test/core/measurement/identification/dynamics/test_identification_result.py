@@ -54,9 +54,7 @@ def test_intervals_of_scales_are_those_of_their_reciprocals(scale, probability):
 
 def test_a_scale_whose_gain_may_be_zero_has_no_bound():
     found = result(
-        effort_scale=np.array([4.0]),
-        scale_deviation=np.array([4.0]),
-        scale_freedom=np.array([6.0]),
+        effort_scale=np.array([4.0]), scale_deviation=np.array([4.0]), scale_freedom=np.array([6.0])
     )
     with np.errstate(divide='ignore'):
         ((low, high),) = found.scale_intervals()
