@@ -1,10 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Statistics, comparisons and conclusion of the demo, on made-up recordings."""
+"""The push, the recording and the report of the demo, on made-up messages."""
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import re
@@ -15,8 +16,24 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.cli.demo import command as demo
-from screw_dynamics_ros.cli.demo.recording import STAMPED, DemoRecording, Push
-from screw_dynamics_ros.cli.demo.report import make_report, mean, percentile, rate, worst
+from screw_dynamics_ros.cli.demo.recording import (
+    STAMPED,
+    DemoRecording,
+    Push,
+    Series,
+    singular_values,
+)
+from screw_dynamics_ros.cli.demo.report import (
+    DemoComparison,
+    DemoReport,
+    as_text,
+    make_report,
+    mean,
+    percentile,
+    rate,
+    save,
+    worst,
+)
 from screw_dynamics_ros.core import Robot
 from support.demo_runs import PANDA, PERIOD, PUSH, TOOL, make_recording
 
@@ -29,6 +46,127 @@ def robot() -> Robot:
 @pytest.fixture(scope='module')
 def perfect(robot: Robot) -> DemoRecording:
     return make_recording(robot)
+
+
+def test_push_rises_stays_and_falls():
+    assert PUSH.strength([0.0, 2.0, 2.25, 2.5, 4.0, 5.5, 5.75, 6.0, 9.0]) == pytest.approx(
+        [0.0, 0.0, 0.5, 1.0, 1.0, 1.0, 0.5, 0.0, 0.0]
+    )
+
+
+def test_push_is_continuous_with_its_rate():
+    time_ = np.linspace(1.5, 6.5, 5001)
+    slope = np.gradient(PUSH.strength(time_), time_)
+    assert np.abs(slope).max() < 1.6 / PUSH.ramp
+    assert np.abs(np.gradient(slope, time_)).max() < 6.1 / PUSH.ramp**2
+
+
+def test_phases_are_those_of_what_acts():
+    """Steady and absent after a second of states in which it was so; absent from the beginning."""
+    force = [0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0]
+    acting = np.outer(force, [0.0, 0.0, 0.0, 3.0, 4.0, 0.0])
+    steady, absent = PUSH.phases(acting, 0.5)
+    assert np.flatnonzero(steady).tolist() == [4, 5]
+    assert np.flatnonzero(absent).tolist() == [0, 1, 8, 12]
+
+
+def test_phases_without_a_push():
+    for count in (0, 3):
+        steady, absent = PUSH.phases(np.zeros((count, 6)), 0.5)
+        assert not steady.any()
+        assert absent.all()
+
+
+def test_series_gives_all_messages():
+    series = Series(2, lambda text: (int(text), (float(text), -float(text))))
+    for k in range(4):
+        series.add(10 + k, str(k))
+        assert len(series.values()) == k + 1
+    assert len(series) == 4
+    assert series.stamps().tolist() == [0, 1, 2, 3]
+    assert series.arrivals().tolist() == [10, 11, 12, 13]
+    assert series.values().tolist() == [[0.0, 0.0], [1.0, -1.0], [2.0, -2.0], [3.0, -3.0]]
+    assert series.last_stamp == 3
+
+
+def test_series_reads_only_once():
+    read: list[int] = []
+
+    def decode(message: int) -> tuple[int, tuple[float]]:
+        read.append(message)
+        return message, (0.0,)
+
+    series = Series(1, decode)
+    for k in range(5):
+        series.add(k, k)
+    assert series.last_stamp == 4
+    assert read == [4]
+    series.values()
+    series.stamps()
+    assert read == [4, 0, 1, 2, 3, 4]
+
+
+def test_series_without_messages():
+    series = Series(3, lambda message: message)
+    assert series.values().shape == (0, 3)
+    assert series.stamps().shape == series.arrivals().shape == (0,)
+    assert series.last_stamp == 0
+
+
+def test_latency_runs_to_the_last_stamped_output(perfect: DemoRecording):
+    index, since_arrival, since_stamp = perfect.latency()
+    assert len(index) == len(perfect.series['joint_states'])
+    assert since_arrival == pytest.approx(np.full(len(index), 0.0010))
+    assert since_stamp == pytest.approx(np.full(len(index), 0.0012))
+
+
+def test_latency_is_exact_in_nanoseconds(perfect: DemoRecording):
+    """Stamps since 1970 have more digits than floating point numbers."""
+    recording, shift = copy.deepcopy(perfect), 1_700_000_000_000_000_001
+    for series in recording.series.values():
+        series._all = series.stamps() + shift, series.values()
+        series._arrivals = (series.arrivals() + shift).tolist()
+    for one, other in zip(recording.latency(), perfect.latency()):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize('lost', STAMPED)
+def test_latency_leaves_out_incomplete_sets(robot: Robot, lost: str):
+    recording = make_recording(
+        robot, 1.0, lambda name, k, values: None if name == lost and k in (3, 7) else values
+    )
+    index, since_arrival, _ = recording.latency()
+    assert sorted(set(range(50)) - set(index.tolist())) == [3, 7]
+    assert len(since_arrival) == 48
+
+
+def test_together_pairs_messages_by_stamp(robot: Robot):
+    recording = make_recording(
+        robot,
+        0.2,
+        lambda name, k, values: (
+            None if (name == 'wrench' and k == 2) or (name == 'gravity' and k == 5) else values
+        ),
+    )
+    seconds, wrench, gravity = recording.together('wrench', 'gravity')
+    assert seconds == pytest.approx([0.0, 0.02, 0.06, 0.08, 0.12, 0.14, 0.16, 0.18])
+    assert len(wrench) == len(gravity) == 8
+    assert gravity[2] == pytest.approx(recording.series['gravity'].values()[3])
+
+
+def test_tool_pose_is_that_of_the_model(robot: Robot, perfect: DemoRecording):
+    position, rotation = perfect.tool_pose(perfect.series['tf'].values())
+    q = perfect.series['joint_states'].values()[:, : robot.nq]
+    expected = robot.link_pose(q, TOOL)
+    assert np.abs(position - expected[:, :3, 3]).max() < 1e-14
+    assert np.abs(rotation.as_matrix() - expected[:, :3, :3]).max() < 1e-14
+
+
+def test_singular_values_do_not_depend_on_the_order_of_rows(perfect: DemoRecording):
+    rows = perfect.series['jacobian'].values()[:5]
+    swapped = np.roll(rows.reshape(5, 6, -1), 3, axis=1).reshape(5, -1)
+    assert singular_values(rows).shape == (5, 6)
+    assert singular_values(rows) == pytest.approx(singular_values(swapped))
 
 
 def test_statistics():
@@ -215,3 +353,59 @@ def test_conclusion_where_nothing_can_be_saved(
     (tmp_path / 'results').write_text('a file')
     assert demo.conclude(perfect, PUSH, PANDA, tmp_path / 'results') == 0
     assert 'not saved' in capsys.readouterr().out
+
+
+REPORT = DemoReport(
+    duration=12.25,
+    joint_states=2450,
+    rates={'joint_states': 200.0, 'wrench': 199.5},
+    latency={
+        'median since arrival': 1.25,
+        'p99 since arrival': 2.5,
+        'median since stamp': 3.75,
+        'p99 since stamp': 5.5,
+    },
+    comparisons=(
+        DemoComparison('force', 0.125, 0.25, 'N'),
+        DemoComparison('equal', 0.25, 0.25, 'N m'),
+        DemoComparison('moment', 0.5, 0.25, 'N m'),
+        DemoComparison('nothing', math.nan, 0.25, '%'),
+    ),
+    remarks=('no Pinocchio',),
+)
+
+
+def test_numbers_of_the_text():
+    """Counts, rates, latencies, and the conclusion of each comparison; NaN fails."""
+    lines = as_text(REPORT).splitlines()
+    assert max(map(len, lines)) <= 79
+    assert lines[0] == '2450 joint states in 12.2 s'
+    cells = [line.split() for line in lines]
+    for name, value in REPORT.rates.items():
+        assert [name, f'{value:.1f}'] in cells
+    (arrival,) = (line for line in lines if 'from the arrival' in line)
+    (stamp,) = (line for line in lines if 'from its stamp' in line)
+    assert arrival.split()[-2:] == ['1.25', '2.50']
+    assert stamp.split()[-2:] == ['3.75', '5.50']
+    found = [row for row in cells if row and row[0] in ('PASS', 'FAIL')]
+    assert [row[:2] for row in found] == [
+        ['PASS', 'force'], ['PASS', 'equal'], ['FAIL', 'moment'], ['FAIL', 'nothing'],
+    ]  # fmt: skip
+    for row, each in zip(found, REPORT.comparisons):
+        assert float(row[2]) == pytest.approx(each.value, rel=0.05, nan_ok=True)
+        assert float(row[3]) == each.limit
+        assert ' '.join(row[4:]) == each.unit
+    assert cells[-1] == ['no', 'Pinocchio']
+    assert REPORT.failures == ['moment', 'nothing']
+
+
+def test_saved_report(tmp_path):
+    path = tmp_path / 'new' / 'report.json'
+    save(REPORT, path, {'robot': 'panda'})
+    found = json.loads(path.read_text())
+    assert (found['robot'], found['passed'], found['duration']) == ('panda', False, 12.25)
+    assert [each['passed'] for each in found['comparisons']] == [True, True, False, False]
+    assert found['comparisons'][3]['value'] is None
+    assert found['comparisons'][2]['value'] == 0.5
+    assert found['latency'] == REPORT.latency
+    assert found['remarks'] == ['no Pinocchio']

@@ -1,10 +1,12 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A running robot over DDS: nodes come, change and go; what is shown follows."""
+"""A running or simulated robot over DDS: nodes come, change and go; what is shown follows."""
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 
 import numpy as np
@@ -16,9 +18,11 @@ from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from screw_dynamics_ros.cli.view.live_source import LiveSource
+from screw_dynamics_ros.cli.view import live_source
+from screw_dynamics_ros.cli.view.live_source import LiveSource, SimulatedSource
 from screw_dynamics_ros.cli.view.live_state import STATE_TIMEOUT
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from support.processes import is_running, wait_for
 from support.robots import urdf_path
 from support.ros_harness import Client
 
@@ -165,3 +169,19 @@ def test_a_second_close_does_nothing(source):
     source.close()
     source.close()
     assert source.latest() is None
+
+
+def test_simulated_and_estimated(ros_domain, monkeypatch):
+    monkeypatch.setenv('ROS_DOMAIN_ID', '')
+    monkeypatch.setattr(live_source, 'free_domain', lambda: ros_domain)
+    source = SimulatedSource(PLANAR, urdf_path('planar_2r'))
+    try:
+        pids = source.processes
+        wait_for(lambda: {'measured', 'gravity', 'external'} <= source.latest().torques.keys())
+        assert source.robot.joint_names == ('joint1', 'joint2')
+        wait_for(lambda: 'error' not in {line.level for line in source.latest().diagnostics})
+        os.kill(pids['bringup'], signal.SIGKILL)
+        wait_for(lambda: 'error' in {line.level for line in source.latest().diagnostics})
+    finally:
+        source.close()
+    assert not any(map(is_running, pids.values()))
