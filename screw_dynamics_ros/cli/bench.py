@@ -22,14 +22,7 @@ from ..core import Robot
 from ..core.compile.kernels import BACKENDS
 from ..core.description.formats import read_robot_description
 from ..entry import DONE
-from .command_line import (
-    add_robot,
-    command_parser,
-    execute,
-    option,
-    progress_bar,
-    robot_text,
-)
+from .command_line import add_robot, command_parser, execute, option, progress_bar, robot_text
 from .report import Section, text
 
 SAMPLES = 4096
@@ -62,9 +55,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the table."""
     urdf = robot_text(options)
     robot = Robot(
-        read_robot_description(urdf),
-        floating_base=options.floating_base,
-        backend=options.backend,
+        read_robot_description(urdf), floating_base=options.floating_base, backend=options.backend
     )
     functions = options.functions or list(FUNCTIONS)
     measured = []

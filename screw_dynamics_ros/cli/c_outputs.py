@@ -40,7 +40,6 @@ NOT_EXPORTED = {
     'residual': 'it is the input offset',
     'residual_confidence': 'it is of a map of residuals, which a running node records',
     'constraint_wrench': 'the rank of its equations varies, a node solves them by LAPACK',
-    'commands': 'their ramps and limits follow clock and messages of the node; take feedforward',
 }
 
 #: Inputs besides those of the functions of `Robot`, for n joints with one coordinate.

@@ -22,6 +22,7 @@ from ..core.measurement.estimation.link_measures import LinkMeasures
 from ..core.measurement.estimation.low_pass import LowPassSteps
 from ..core.measurement.estimation.observers.observer_state import ObserverPlan
 from ..core.measurement.estimation.observers.quantities import Observation
+from ..core.motion.control import TorqueCommand
 from ..core.outputs import OUTPUTS, VALIDITY_LABELS
 from ..core.robot.actuated_robot import Source
 from ..core.robot.fused_kernel import Formula
@@ -30,6 +31,10 @@ from ..core.types import Array
 from ..nodes.model.actuated import actuated
 from ..nodes.model.running_model import of_joints
 from ..nodes.model.scalar_joints import coordinates, scalar_joints
+from ..nodes.model.torque_terms import torque_terms
+from ..nodes.outputs.dynamics import command_parameters
+from ..nodes.outputs.dynamics.command_step import CommandMessage, CommandState, command_by_stamps
+from ..nodes.outputs.dynamics.commands import ALWAYS, settings_of
 from ..nodes.outputs.external_wrenches import contact_flags, observable_step, wrench_outputs
 from ..nodes.outputs.external_wrenches.flag_step import MonitoredFlag, take_flag
 from ..nodes.outputs.external_wrenches.observable_wrenches import ObservableWrench
@@ -60,7 +65,9 @@ void {name}_start({name}_memory *memory);
 
 /* Compute outputs of a state, after {name}. NaN where the nodes would publish nothing.
  *
- * Call it for states with valid external torques only, thus after the observer has settled.
+ * If it reads external torques, call it for states in which they are valid only, thus after the
+ * observer has settled. Commands are enabled by commands_torque_is_enabled = 1 in the memory; while
+ * there are no states, what the robot does is up to the caller.
  * elapsed is the time since the last call [ns], 0 in the first call and after a pause. The other
  * arrays are inputs and results of {name}, then outputs; forces precede moments in them, as in
  * messages. The covariance of a wrench is valid while its pivots are positive. Units:{units}
@@ -97,7 +104,8 @@ class Defaults:
     """Parameters of the node, `values` by name, with their defaults."""
 
     def __init__(self, **others: Any) -> None:
-        self.values = {each.name: each.default for each in wrench_outputs.TABLE} | others
+        tables = *wrench_outputs.TABLE, *command_parameters.TABLE
+        self.values = {each.name: each.default for each in tables} | others
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
@@ -217,6 +225,17 @@ class CSteps:
         flag.torques = self._model.results[self._external_torque()]
         self._add(name, link, flag.number, take_flag, flag)
 
+    def _add_commands(self, name: str, link: str) -> None:
+        robot, terms, n = self._robot, torque_terms(self._robot), self._n
+        efforts = dict(zip(robot.joint_names, robot.limits.effort.tolist()))
+        settings = settings_of(self._model.joints, efforts, self._parameters.values)
+        state, numbers = CommandState(ALWAYS), np.zeros(n)
+        state.torque, state.stamp_time = TorqueCommand(settings), 0.0
+        state.wanted = self._result('wanted_torque', terms.feedforward, n)
+        state.gravity = self._result('weight', terms.weight, n)
+        state.messages = (CommandMessage(numbers, np.arange(n)),)
+        self._add(name, link, numbers, command_by_stamps, state)
+
     def _add_singularity(self, name: str, link: str) -> None:
         jacobian = self._model.results[self._jacobian(link)]
         count, numbers = self._freedoms(link), np.zeros(4)
@@ -332,6 +351,7 @@ SUPPORT = ('support', 'contact_wrench', 'contact_wrench_covariance')
 BUILDERS: dict[str, Callable[[CSteps, str, str], None]] = {
     'contact': CSteps._add_flag,
     'collision': CSteps._add_flag,
+    'commands': CSteps._add_commands,
     'singularity': CSteps._add_singularity,
     'external_torque_covariance': CSteps._add_torque_covariance,
     **dict.fromkeys(

@@ -28,6 +28,17 @@ MAX_TIMEOUT_S = 600.0
 LINE_PERIOD_S = 30.0  # of lines of progress
 ROBOT_FILE = 'a URDF, xacro, SDFormat or MJCF file'
 GRAVITY = (0.0, 0.0, -9.81)  # m/s^2
+STYLE = {
+    'font.size': 9,
+    'axes.titlesize': 10,
+    'axes.spines.top': False,
+    'axes.spines.right': False,
+    'axes.grid': True,
+    'axes.grid.axis': 'y',
+    'grid.color': '#e4e4e4',
+    'axes.axisbelow': True,
+    'legend.frameon': False,
+}  # of matplotlib
 
 
 class UnusableError(Exception):
@@ -377,6 +388,24 @@ def save_figure(figure: Any, path: Path, dpi: int) -> None:
     buffer = io.BytesIO()
     figure.savefig(buffer, format=path.suffix[1:], dpi=dpi)
     write_whole(path, buffer.getvalue())
+
+
+@contextmanager
+def drawing(path: Path, dpi: int) -> Iterator[Any]:
+    """Yield pyplot to draw one figure, and write it like `save_figure`.
+
+    Raises ImportError without matplotlib.
+    """
+    import matplotlib
+
+    matplotlib.use('Agg')
+    from matplotlib import pyplot
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with pyplot.rc_context(STYLE):
+        yield pyplot
+        save_figure(pyplot.gcf(), path, dpi)
+        pyplot.close()
 
 
 def write_file(path: Path, option: str, content: str | bytes) -> None:

@@ -32,6 +32,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from ..core import ArgumentError, Robot, UnknownNameError
@@ -45,14 +46,7 @@ from ..core.motion.laws.law_source import LawSource, options_of
 from ..core.robot.functions import FUNCTIONS, Output
 from ..entry import DONE
 from .c_outputs import COutputs
-from .command_line import (
-    ROBOT_FILE,
-    add_arguments_of,
-    command_parser,
-    execute,
-    read_description,
-    write_file,
-)
+from .command_line import add_robot, command_parser, execute, option, robot_text, write_file
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -62,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Write the files."""
-    text = read_description(options.description, options.description_arguments)
+    text = robot_text(options)
     robot = Robot(
         read_robot_description(text), floating_base=options.floating_base, backend='reference'
     )
@@ -104,60 +98,43 @@ def files(code: CSource, name: str, options: argparse.Namespace) -> dict[str, by
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
     parser = command_parser('compile', __doc__)
-    parser.add_argument('description', type=Path, metavar='FILE', help=ROBOT_FILE)
-    add_arguments_of(parser, 'description', 'FILE')
-    parser.add_argument(
-        'outputs', nargs='*', metavar='OUTPUT', help=f'one of {", ".join(FUNCTIONS)}'
-    )
-    parser.add_argument(
-        '--output',
+    add = partial(option, parser)
+    add_robot(parser)
+    add('outputs OUTPUT', f'one of {", ".join(FUNCTIONS)}', nargs='*')
+    add(
+        '--output NAME[/LINK]',
+        'an output of the nodes, such as wrench/tool',
+        default=[],
         dest='named',
         action='append',
-        default=[],
-        metavar='NAME[/LINK]',
-        help='an output of the nodes, such as wrench/tool',
     )
-    parser.add_argument(
+    add(
         '--observer',
-        choices=OBSERVERS,
+        'observer of external torques (default: static)',
         default='static',
-        help='observer of external torques (default: static)',
+        choices=OBSERVERS,
     )
-    parser.add_argument('--law', default='', help='a control law instead of outputs')
-    parser.add_argument(
-        '--law-option',
+    add('--law LAW', 'a control law instead of outputs', default='')
+    add(
+        '--law-option NAME=VALUE',
+        'a constant of the law, such as link=tool',
+        default=[],
         dest='law_options',
         action='append',
-        default=[],
-        metavar='NAME=VALUE',
-        help='a constant of the law, such as link=tool',
     )
-    parser.add_argument(
-        '--name', help='name of the function and the files (default: name of the robot)'
-    )
-    parser.add_argument(
-        '--folder',
-        type=Path,
-        default=Path(),
-        metavar='DIR',
-        help='folder for the files (default: here)',
-    )
-    parser.add_argument(
-        '--separate', action='store_true', help='a function for each output, NAME_output'
-    )
-    parser.add_argument(
-        '--target', default='', metavar='TRIPLE', help='write an object file for this target'
-    )
-    parser.add_argument('--cpu', default='', help='processor of the target (default: any)')
-    parser.add_argument(
-        '--features',
+    add('--name NAME', 'name of the function and the files (default: name of the robot)')
+    add('--folder DIR', 'folder for the files (default: here)', Path, Path())
+    add('--separate', 'a function for each output, NAME_output')
+    add('--target TRIPLE', 'write an object file for this target', default='')
+    add('--cpu CPU', 'processor of the target (default: any)', default='')
+    add(
+        '--features FEATURES',
+        'further features of the processor, with LLVM names: +neon,+fma',
         default='',
-        help='further features of the processor, with LLVM names: +neon,+fma',
     )
-    parser.add_argument(
+    add(
         '--floating-base',
-        action='store_true',
-        help='floating base: the root link moves freely; its coordinates come first in q and v',
+        'floating base: the root link moves freely; its coordinates come first in q and v',
     )
     options = parser.parse_intermixed_args(arguments)  # outputs after options
     if bool(options.outputs or options.named) == bool(options.law):

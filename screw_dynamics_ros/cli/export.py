@@ -19,14 +19,7 @@ from pathlib import Path
 
 from ..core.description.formats import read_robot_description
 from ..entry import DONE
-from .command_line import (
-    add_robot,
-    command_parser,
-    execute,
-    option,
-    robot_text,
-    write_file,
-)
+from .command_line import add_robot, command_parser, execute, option, robot_text, write_file
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -62,12 +62,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add_arguments_of(parser, 'against', 'the FILE of --against')
     add('--mjcf FILE', 'a model for MuJoCo instead of a URDF', Path)
     add('--only A,B', 'programs to compare', some_of(PROGRAMS), tuple(PROGRAMS))
-    add(
-        '--require A,B',
-        f'required programs, of {", ".join(PROGRAMS)}',
-        some_of(PROGRAMS),
-        (),
-    )
+    add('--require A,B', f'required programs, of {", ".join(PROGRAMS)}', some_of(PROGRAMS), ())
     add('--states N', 'random states (default: 20)', whole(1, 10000), STATES)
     add('--seed N', 'seed of the random states (default: 0)', int, 0)
     add(

@@ -32,12 +32,7 @@ from ..ros.recordings import recording
 from ..ros.recordings.sources import RecordingError
 from ..ros.recordings.stacks import joint_state_stacks
 from ..ros.recordings.storage import Block, RecordingReader
-from .command_line import (
-    add_arguments_of,
-    names,
-    option,
-    read_description,
-)
+from .command_line import add_arguments_of, names, option, read_description
 
 HELD_AT_ZERO = 'joints to hold at zero, with joints that mimic them; their states are ignored'
 

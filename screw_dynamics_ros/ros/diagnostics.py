@@ -58,9 +58,7 @@ class Diagnostics:
     """
 
     def __init__(
-        self,
-        node: Node,
-        every: Callable[[float, Callable[[], None]], None] | None = None,
+        self, node: Node, every: Callable[[float, Callable[[], None]], None] | None = None
     ) -> None:
         self._node = node
         self._sources: list[tuple[str, Callable[[], Status]]] = []

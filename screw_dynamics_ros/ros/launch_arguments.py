@@ -148,10 +148,7 @@ def ros_package(name: str, value: str, package: str) -> None:
 
 
 def unknown(
-    launch_file: str,
-    given: Collection[str],
-    declared: Sequence[str],
-    command: Sequence[str],
+    launch_file: str, given: Collection[str], declared: Sequence[str], command: Sequence[str]
 ) -> str:
     """Refuse undeclared arguments of a launch file, or return a warning, '' for none.
 

@@ -47,10 +47,7 @@ class LaunchSettings(NamedTuple):
 def switch(name: str, default: bool, description: str) -> Any:
     """Return a boolean argument."""
     return DeclareLaunchArgument(
-        name,
-        default_value=str(default).lower(),
-        choices=['true', 'false'],
-        description=description,
+        name, default_value=str(default).lower(), choices=['true', 'false'], description=description
     )
 
 

@@ -266,11 +266,7 @@ def print_once(messages: str) -> None:
 
 
 def explain_undefined(
-    values: Arguments,
-    source: XacroSource,
-    is_complete: bool,
-    given: Mapping[str, str],
-    option: str,
+    values: Arguments, source: XacroSource, is_complete: bool, given: Mapping[str, str], option: str
 ) -> str:
     """Return which arguments have no value, the reason, and how to set them.
 

@@ -56,7 +56,7 @@ VALUES = {
 EXPORTED = [
     row.part(LINK if row.of_links else '')
     for row in OUTPUTS.values()
-    if row.name not in NOT_EXPORTED and not row.of_base
+    if row.name not in {*NOT_EXPORTED, 'commands'} and not row.of_base
 ]
 STEPS = [name for name in EXPORTED if name.split('/')[0] in BUILDERS]
 
@@ -207,12 +207,7 @@ def test_functions_in_c_give_the_numbers_of_the_messages(bench, tmp_path, observ
         step = (
             [1.0] * n + [0.0, 0.0, 1.0]
             if first
-            else [np.exp(-STEP / T)] * n
-            + [
-                1.0 / STEP,
-                STEP,
-                0.0,
-            ]
+            else [np.exp(-STEP / T)] * n + [1.0 / STEP, STEP, 0.0]
         )
         torque, wrench = (weights(x, STEP) if is_settled else [0, 0, 1] for x in CUTOFFS)
         is_settled = estimator._observer.is_settled  # filters begin with the first valid torque
@@ -242,6 +237,56 @@ def test_functions_in_c_give_the_numbers_of_the_messages(bench, tmp_path, observ
             compared[name] += 1
     assert all(compared.values()), compared
     assert flags == {0.0, 1.0}
+
+
+def test_commands_are_those_of_the_node(bench, tmp_path):
+    """With ramp, limits, a blend, a pause, and zero after the robot is disabled."""
+    host, dynamics = bench.host, bench.part.nodes[0]
+    host.source.receive(String(data=ARM))
+    bench.finish()
+    joints = host.mapper.joints
+    set_parameters(dynamics, {'joints': list(joints), 'enabled': False})
+    set_parameters(dynamics, {'ramp_time': 0.05, 'blend_time': 0.04, 'effort_limit_factor': 0.3})
+    set_parameters(dynamics, {'enabled': True})
+    bench.finish()
+    robot, n = host.model.robot, len(joints)
+    made = CProgram(tmp_path, ARM, ['commands'])
+    torque = bench.part.dynamics.commands.torque
+    made.set(torque_ramp_time=0.05, torque_blend_time=0.04)
+    made.set(torque_upper=torque.upper, torque_rates=torque.rates, is_enabled=1)
+    channel = next(c for c in host.states.channels if c.name == 'commands')
+    sent, last = [], np.zeros(n)
+    for k in range(60):
+        if k == 12:
+            host.model.payload[:] = robot.payload_parameters(
+                {LINK: RigidBody(4.0, [0, 0.02, 0.1], np.eye(3))}
+            )
+            bench.part.dynamics.commands.blend()
+            made.set(commands_is_changed=1)
+        if k == 18:
+            bench.clock.offset += 3.0
+        if k == 25:
+            set_parameters(dynamics, {'enabled': False})
+            made.set(is_enabled=0)
+        q = 0.3 * np.sin(np.arange(n) + k * STEP) + [0, 0, 0, -1.5, 0, 1.5, 0, 0.02]
+        v = 0.3 * np.cos(np.arange(n) + k * STEP)
+        bench.clock.offset += STEP
+        host.states.receive(serialized(joints, q, bench.clock.time_ns(), v, np.zeros(n)), {})
+        given = {
+            'q': q, 'v': v, 'gravity': [0.0, 0.0, -9.81], 'payload': host.model.payload,
+            'shares': np.ones(5), 'reference': np.zeros(4 * n),
+        }  # fmt: skip
+        made(given)
+        command = made.steps(given, 0 if k in (0, 18) else round(1e9 * STEP))['commands']
+        is_sent = channel.state != NOT_VALID
+        assert np.isfinite(command).all() == is_sent
+        if is_sent:
+            (last,) = channel.arrays
+            np.testing.assert_allclose(command, last, rtol=1e-9, atol=1e-9, err_msg=str(k))
+        sent.append(is_sent)
+    assert sent[0]
+    assert not sent[-1]
+    assert not last.any()
 
 
 def test_outputs_of_a_floating_base_by_pinocchio(tmp_path):

@@ -30,11 +30,10 @@ LOOP = (
 )
 
 
-def test_a_goal_that_a_joint_trajectory_controller_runs(tmp_path, capsys):
+def test_a_goal_that_a_joint_trajectory_controller_runs(tmp_path, said):
     paths = tmp_path / 'motion.yaml', tmp_path / 'deeper' / 'motion.csv'
     options = [x for path in paths for x in ('-o', str(path))]
-    assert main([PLANAR, *QUICK, *options, '--rate', '10', '--periods', '2']) == DONE
-    out = capsys.readouterr().out
+    out = said(main, PLANAR, *QUICK, *options, '--rate', '10', '--periods', '2')
     assert WARNING in out
     assert 'random motions within the same limits' in out
 
@@ -75,40 +74,37 @@ def test_some_joints_in_a_part_of_their_range(tmp_path):
     assert max(positions) - min(positions) < 0.3 * 3.1
 
 
-def test_nothing_is_written_that_the_robot_is_too_weak_for(tmp_path, capsys):
+def test_nothing_is_written_that_the_robot_is_too_weak_for(tmp_path, refused):
     weak = tmp_path / 'weak.urdf'
     weak.write_text((URDF / 'planar_2r.urdf').read_text().replace('effort="50"', 'effort="0.01"'))
     path = tmp_path / 'motion.yaml'
     down = ['--gravity', '0', '-9.81', '0']
-    assert main([str(weak), *QUICK, *down, '-o', str(path)]) == NEGATIVE
-    assert 'joint2 within the effort limits' in capsys.readouterr().err
+    assert 'joint2 within the effort limits' in refused(main, weak, *QUICK, *down, '-o', path)
     assert not path.exists()
     assert main([str(weak), *QUICK, *down, '-o', str(path), '--ignore-effort']) == DONE
 
 
-def test_refused(tmp_path, capsys):
-    assert main([PLANAR, '-o', str(tmp_path / 'motion.txt')]) == UNUSABLE
-    assert 'neither .yaml nor .csv' in capsys.readouterr().err
+def test_refused(tmp_path, refused, unusable):
+    assert 'neither .yaml nor .csv' in unusable(main, PLANAR, '-o', tmp_path / 'motion.txt')
     assert main([str(tmp_path / 'none.urdf')]) == UNUSABLE
     assert main([PLANAR, '--rate', '1e5']) == UNUSABLE
-    assert main([PLANAR, *QUICK, '--joints', 'elbow']) == NEGATIVE
-    assert "no joint 'elbow'" in capsys.readouterr().err
+    assert "no joint 'elbow'" in refused(main, PLANAR, *QUICK, '--joints', 'elbow')
     assert main([PLANAR, *QUICK, '--range', '2']) == NEGATIVE
     (tmp_path / 'file').write_text('')
     assert main([PLANAR, *QUICK, '-o', str(tmp_path / 'file' / 'motion.csv')]) == UNUSABLE
     for kind in ('planar', 'floating'):
         (tmp_path / 'robot.urdf').write_text(SLIDER.format(kind))
-        assert main([str(tmp_path / 'robot.urdf'), *QUICK]) == NEGATIVE
-        assert (
-            f"joints of one freedom are needed; joint 'glide' is {kind}" in capsys.readouterr().err
+        assert f"joints of one freedom are needed; joint 'glide' is {kind}" in refused(
+            main, tmp_path / 'robot.urdf', *QUICK
         )
     for wrong in (['--period', '0'], ['--harmonics', 'x'], ['--speed', '-1']):
         with pytest.raises(SystemExit):
             main([PLANAR, *wrong])
 
 
-def test_loops_are_refused(tmp_path, capsys):
+def test_loops_are_refused(tmp_path, refused):
     pytest.importorskip('mujoco')
     (tmp_path / 'loop.xml').write_text(LOOP)
-    assert main([str(tmp_path / 'loop.xml'), *QUICK]) == NEGATIVE
-    assert "'loop' has loops: its joints cannot move independently" in capsys.readouterr().err
+    assert "'loop' has loops: its joints cannot move independently" in refused(
+        main, tmp_path / 'loop.xml', *QUICK
+    )

@@ -27,7 +27,7 @@ from screw_dynamics_ros.cli.excite import (
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.measurement.identification.dynamics.excitation import Excitation
 from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import FourierMotion
-from screw_dynamics_ros.entry import DONE, INTERRUPTED, NEGATIVE, UNUSABLE
+from screw_dynamics_ros.entry import DONE, INTERRUPTED
 from support.paths import URDF
 
 PLANAR = URDF / 'planar_2r.urdf'
@@ -112,7 +112,7 @@ def test_report():
     assert 'were not checked' in text[7]
 
 
-def test_limits_period_and_rate_of_options(tmp_path, capsys):
+def test_limits_period_and_rate_of_options(tmp_path, said):
     """The written motion reaches the limits of its options; its seed makes it another one."""
     options = ['--period', '4', '--harmonics', '3', '--periods', '2', '--rate', '50']
     options += ['--speed', '0.1', '--acceleration', '2', '--range', '0.25', '--restarts', '1']
@@ -120,8 +120,9 @@ def test_limits_period_and_rate_of_options(tmp_path, capsys):
     found = []
     for seed in ('0', '1'):
         path = tmp_path / f'{seed}.csv'
-        assert main([str(PLANAR), *options, '--seed', seed, '-o', str(path)]) == DONE
-        assert capsys.readouterr().out.startswith('robot planar_2r: 4 s, up to 0.75 Hz')
+        assert said(main, PLANAR, *options, '--seed', seed, '-o', path).startswith(
+            'robot planar_2r: 4 s, up to 0.75 Hz'
+        )
         found.append(np.loadtxt(path, delimiter=',', skiprows=1))
         t, q, v, a = found[-1].T
         np.testing.assert_allclose(t, 0.02 * np.arange(401))
@@ -166,7 +167,7 @@ def test_drives_of_a_file(tmp_path, capsys):
     assert effort_of('joint2', capsys) > 10.0
 
 
-def test_number_of_points_and_suffixes(tmp_path, monkeypatch, capsys):
+def test_number_of_points_and_suffixes(tmp_path, monkeypatch, capsys, refused, unusable):
     """A hundred thousand points are the most; each suffix has its format."""
     assert writer(tmp_path / 'a.yaml') is writer(tmp_path / 'a.yml') is yaml_text
     assert writer(tmp_path / 'a.csv') is csv_text
@@ -177,12 +178,12 @@ def test_number_of_points_and_suffixes(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(excite, 'designed', interrupted)
     assert main([str(PLANAR), '--rate', '5000', '--periods', '2']) == INTERRUPTED
     assert 'excite: interrupted' in capsys.readouterr().err
-    assert main([str(PLANAR), '--rate', '5001', '--periods', '2']) == UNUSABLE
-    assert 'more than 100000 points; lower --rate, --period' in capsys.readouterr().err
+    assert 'more than 100000 points; lower --rate, --period' in unusable(
+        main, PLANAR, '--rate', '5001', '--periods', '2'
+    )
     bad = tmp_path / 'bad.urdf'
     bad.write_text('<robot name="x"/>')
-    assert main([str(bad)]) == NEGATIVE
-    assert 'refused: ' in capsys.readouterr().err
+    assert 'refused: ' in refused(main, bad)
 
 
 @pytest.mark.parametrize('option', ['--harmonics', '--periods', '--restarts'])

@@ -154,8 +154,7 @@ def test_replay_ends_by_ctrl_c(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ('name', 'started'),
-    [('integration_study', ' ...'), ('benchmark', 'measuring 1 of ')],
+    ('name', 'started'), [('integration_study', ' ...'), ('benchmark', 'measuring 1 of ')]
 )
 def test_programs_run_by_path_end_by_ctrl_c(name, started, tmp_path):
     words = [word.format(folder=tmp_path) for word in RUN_BY_PATH[name]]

@@ -21,11 +21,10 @@ def run(*arguments: object) -> int:
     return parity.main([str(argument) for argument in arguments])
 
 
-def test_the_report(capsys):
+def test_the_report(said):
     pytest.importorskip('mujoco', SOUND)
     pytest.importorskip('pinocchio')
-    assert run(urdf_path('panda'), '--states', 2, '--require', 'mujoco,pinocchio') == DONE
-    out = capsys.readouterr().out
+    out = said(parity.main, urdf_path('panda'), '--states', 2, '--require', 'mujoco,pinocchio')
     assert 'robot panda: largest differences in 2 random states (seed 0)' in out
     (row,) = (line.split() for line in out.splitlines() if 'gravity torques' in line)
     assert row[2:4] == ['N', 'm']
@@ -33,8 +32,7 @@ def test_the_report(capsys):
     assert all(float(each) < 1e-9 for each in row[5:7])
     assert 'agrees to 1e-06' in out
     assert out.splitlines()[-1] == 'version 1.0 of URDF is read by every ROS distribution'
-    assert run(urdf_path('panda'), '--states', 2) == DONE
-    assert capsys.readouterr().out == out  # seeded
+    assert said(parity.main, urdf_path('panda'), '--states', 2) == out  # seeded
 
 
 def test_differences_in_json_and_text(tmp_path, capsys):
@@ -78,20 +76,19 @@ def test_impossible_inertias_are_compared(tmp_path, capsys):
     assert run(other, *options) == DONE
 
 
-def test_a_missing_program_is_told(monkeypatch, capsys):
+def test_a_missing_program_is_told(monkeypatch, said, refused):
     monkeypatch.setitem(sys.modules, 'mujoco', None)
     options = (urdf_path('planar_2r'), '--only', 'mujoco', '--states', 1)
-    assert run(*options) == DONE
-    assert 'MuJoCo: skipped: is not installed (pip install mujoco)' in capsys.readouterr().out
-    assert run(*options, '--require', 'mujoco') == NEGATIVE
-    assert 'parity: MuJoCo is required: is not installed' in capsys.readouterr().err
+    assert 'MuJoCo: skipped: is not installed (pip install mujoco)' in said(parity.main, *options)
+    assert 'parity: MuJoCo is required: is not installed' in refused(
+        parity.main, *options, '--require', 'mujoco'
+    )
 
 
-def test_a_program_that_refuses_is_told(capsys):
+def test_a_program_that_refuses_is_told(said):
     """MuJoCo wants a mass on each moving link; the reason is its own, with the link."""
     pytest.importorskip('mujoco', SOUND)
-    assert run(urdf_path('planar_2r'), '--only', 'mujoco', '--states', 1) == DONE
-    out = capsys.readouterr().out
+    out = said(parity.main, urdf_path('planar_2r'), '--only', 'mujoco', '--states', 1)
     assert 'MuJoCo: skipped: refuses the description: ' in out
     assert "Element name 'link1'" in out
 
@@ -112,11 +109,10 @@ def test_joints_that_move_no_mass(capsys):
         ('no XML', 'no XML'),
     ],
 )
-def test_refused_descriptions(text, reason, tmp_path, capsys):
+def test_refused_descriptions(text, reason, tmp_path, refused):
     file = tmp_path / 'robot.urdf'
     file.write_text(text)
-    assert run(file) == NEGATIVE
-    assert reason in capsys.readouterr().err
+    assert reason in refused(parity.main, file)
 
 
 @pytest.mark.parametrize(
@@ -133,9 +129,8 @@ def test_refused_descriptions(text, reason, tmp_path, capsys):
         ((urdf_path('panda'), '--tip', 'nose'), NEGATIVE, 'there is no link nose'),
     ],
 )
-def test_unusable_arguments(arguments, status, reason, capsys):
-    assert run(*arguments) == status
-    assert reason in capsys.readouterr().err
+def test_unusable_arguments(arguments, status, reason, said):
+    assert reason in said(parity.main, *arguments, status=status)
 
 
 @pytest.mark.parametrize(

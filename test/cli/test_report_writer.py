@@ -13,7 +13,6 @@ import pytest
 from screw_dynamics_ros.cli.doctor.command import main as doctor
 from screw_dynamics_ros.cli.report import Section, html, markdown, text
 from screw_dynamics_ros.core.description.robot_description import Finding
-from screw_dynamics_ros.entry import DONE, UNUSABLE
 from support.robots import urdf_path
 
 FINDINGS = (
@@ -90,14 +89,14 @@ def test_html(sections):
     assert 'img' not in Page(html('x', sections)).attributes
 
 
-def test_page_of_a_command(tmp_path, capsys):
+def test_page_of_a_command(tmp_path, said, unusable):
     """What the command prints is on its page."""
     file = tmp_path / 'new' / 'report.html'
-    assert doctor([str(urdf_path('planar_2r')), '--html', str(file)]) == DONE
-    out = capsys.readouterr().out
+    out = said(doctor, urdf_path('planar_2r'), '--html', file)
     page = Page(file.read_text())
     assert page.texts['h2'][0] == out.splitlines()[0]
     for line in '\n'.join(page.texts['pre']).splitlines():
         assert f'  {line}' in out.splitlines()
-    assert doctor([str(urdf_path('planar_2r')), '--html', str(tmp_path)]) == UNUSABLE
-    assert 'argument --html: cannot write' in capsys.readouterr().err
+    assert 'argument --html: cannot write' in unusable(
+        doctor, urdf_path('planar_2r'), '--html', tmp_path
+    )

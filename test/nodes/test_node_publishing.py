@@ -18,17 +18,18 @@ import rclpy
 from std_msgs.msg import String
 
 from screw_dynamics_ros.nodes.hosting import drawing
-from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnTopic
+from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnNumbers, DrawnTopic
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
 from screw_dynamics_ros.nodes.outputs.kinematics.kinematics_outputs import Kinematics
 from screw_dynamics_ros.ros.data_path import loop
+from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.diagnostics import Level
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.serialized import packed
 from screw_dynamics_ros.ros.process import worker
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.topics.channel import NO_OUTPUT, Channel
-from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VELOCITY
+from screw_dynamics_ros.ros.topics.channel_record import EFFORT, NOT_VALID, VELOCITY
 from support.host_bench import Bench, serialized
 from support.processes import wait_for
 from support.robots import urdf_path
@@ -153,8 +154,20 @@ def process(monkeypatch):
 
 def drawn(name, sent, process, *arrays, maker=None):
     made = DrawnTopic(publisher(name, sent), process)
-    made.draw(maker or Sum(), [lambda array=array: array for array in arrays], rate=1e6)
+    made.draw(
+        maker or Sum(), [DrawnNumbers(lambda array=array: [array]) for array in arrays], rate=1e6
+    )
+    made.channel.snapshot.connect()
     return made.channel
+
+
+def take(channel, stamp):
+    """Let a channel use the numbers of a state."""
+    record, mapper = LoopRecord(), JointStateMapper(())
+    record.mapper, mapper.stamp = mapper, stamp
+    mapper.accepted = channel.snapshot.number + 1
+    assert loop.take_snapshot(channel.snapshot, record) == NOT_VALID
+    channel.snapshot.use()
 
 
 def test_the_numbers_of_the_moment_count(process, sent):
@@ -162,8 +175,8 @@ def test_the_numbers_of_the_moment_count(process, sent):
     array = np.ones((2, 3))
     one = drawn('a', sent, process, array, np.full(4, 2.0))
     other = drawn('b', sent, process)
-    one.publish(packed(5_000_000_007))
-    other.publish(packed(6))
+    take(one, 5_000_000_007)
+    take(other, 6)
     array[:] = 9.0
     wait_for(lambda: len(sent) == 2)
     assert sorted(sent) == [('a', packed(5_000_000_007) + bytes([6, 8])), ('b', packed(6))]
@@ -174,7 +187,7 @@ def test_while_the_process_is_busy_the_newest_numbers_wait(process, sent, tmp_pa
     """Of each topic one, however long it takes."""
     array = np.zeros(1)
     one = drawn('a', sent, process, array)
-    one.publish(packed(1))
+    take(one, 1)
     wait_for(lambda: sent)
     os.mkfifo(gate := tmp_path / 'gate')
     blocker = threading.Thread(target=process.worker.call, args=(Path.read_bytes, gate))
@@ -182,7 +195,7 @@ def test_while_the_process_is_busy_the_newest_numbers_wait(process, sent, tmp_pa
     wait_for(lambda: process.worker.waiting)
     for k in range(2, 100):
         array[0] = k
-        one.publish(packed(k))
+        take(one, k)
     gate.write_bytes(b'')
     blocker.join()
     wait_for(lambda: sent[-1] == ('a', packed(99) + bytes([99])))
@@ -193,9 +206,9 @@ def test_nothing_is_published_after_it_was_cleared(process, sent):
     """What was offered before belongs to another robot, or has other colors."""
     one = drawn('a', sent, process, np.zeros(1))
     for _ in range(5):
-        one.publish(packed(1))
+        take(one, 1)
         process.clear()
-    one.publish(packed(2))
+    take(one, 2)
     wait_for(lambda: sent)
     assert sent == [('a', packed(2) + bytes([0]))]
 
@@ -203,11 +216,11 @@ def test_nothing_is_published_after_it_was_cleared(process, sent):
 def test_what_has_taken_too_long_is_left_out(process, sent, monkeypatch):
     one = drawn('a', sent, process, np.zeros(1))
     monkeypatch.setattr(drawing, 'MAX_AGE_S', 0.0)
-    one.publish(packed(1))
+    take(one, 1)
     wait_for(lambda: process.status().values['messages'] == '0, 1 dropped')
     assert not sent
     monkeypatch.setattr(drawing, 'MAX_AGE_S', math.inf)
-    one.publish(packed(2))
+    take(one, 2)
     wait_for(lambda: sent)
     assert sent == [('a', packed(2) + bytes([0]))]
 
@@ -216,8 +229,8 @@ def test_what_cannot_be_made_is_told_and_the_others_are_made(process, sent):
     bad = drawn('bad', sent, process, np.array([np.nan]))
     good = drawn('good', sent, process, np.ones(1))
     for _ in range(2):
-        bad.publish(packed(1))
-        good.publish(packed(1))
+        take(bad, 1)
+        take(good, 1)
     wait_for(lambda: sent)
     assert {name for name, _ in sent} == {'good'}
     wait_for(lambda: process.status().level == Level.WARN)
@@ -227,17 +240,17 @@ def test_what_cannot_be_made_is_told_and_the_others_are_made(process, sent):
 def test_a_process_that_died_is_replaced(process, sent, monkeypatch):
     monkeypatch.setattr(worker, 'DEATH_HOLD_S', math.inf)
     one = drawn('a', sent, process, np.ones(1))
-    one.publish(packed(1))
+    take(one, 1)
     wait_for(lambda: sent)
     process.worker.process.kill()
 
     def is_reported():
-        one.publish(packed(2))
+        take(one, 2)
         return 'was ended by signal 9' in process.status().summary
 
     wait_for(is_reported)
     assert process.status().level == Level.WARN
-    one.publish(packed(3))
+    take(one, 3)
     wait_for(lambda: sent[-1][1][:8] == packed(3))
 
 
@@ -249,8 +262,8 @@ def test_publishing_may_fail(process, sent):
         raise RuntimeError('destroyed')
 
     send, one.send = one.send, fail
-    one.publish(packed(1))
+    take(one, 1)
     wait_for(lambda: 'destroyed' in process.status().summary)
     one.send = send
-    one.publish(packed(2))
+    take(one, 2)
     wait_for(lambda: sent)

@@ -24,11 +24,6 @@ from support.tangents import displaced
 STEP = 0.02
 
 
-def moved(robot: Robot, q: np.ndarray, v: np.ndarray, t: float) -> np.ndarray:
-    """Return where constant velocities v lead in the time t; exact for free bodies, too."""
-    return displaced(robot, q, t * v)
-
-
 def jacobian(robot: Robot, q: np.ndarray, c: MotionConstraint) -> np.ndarray:
     """Return J (m, nv) of one constraint: J v = A^T V."""
     at_point = se3.pose(np.eye(3), c.point)
@@ -52,7 +47,7 @@ def jacobian_and_bias(
     """Return J (m, nv) and J' v (m,) of all constraints."""
 
     def J(t: float) -> np.ndarray:
-        return np.concatenate([jacobian(robot, moved(robot, q, v, t), c) for c in constraints])
+        return np.concatenate([jacobian(robot, displaced(robot, q, t * v), c) for c in constraints])
 
     dJ = sum(w * (J(k * STEP) - J(-k * STEP)) for k, w in CENTRAL.items()) / STEP
     return J(0.0), dJ @ v

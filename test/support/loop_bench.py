@@ -8,6 +8,7 @@ those of the bench, and messages are recorded as those of Python are.
 """
 
 import ctypes
+from collections import Counter
 
 import numpy as np
 
@@ -118,6 +119,8 @@ class LoopBench(Bench):
 
     Attributes
     ----------
+    called : Counter
+        The functions of Python that the loop has called, by name.
     outcomes : list of str
         What the loop has returned for each message, see `OUTCOMES`; 'with python' if it has
         called functions of Python.
@@ -125,11 +128,12 @@ class LoopBench(Bench):
 
     def __init__(self, monkeypatch, *arguments, **parameters):
         super().__init__(monkeypatch, *arguments, **{'backend': 'native', **parameters})
-        self.outcomes, self._calls = [], 0
+        self.outcomes, self._calls, self.called = [], 0, Counter()
         call = PythonFunction.__call__
 
         def counted(function, *addresses):
             self._calls += 1
+            self.called[function._name] += 1
             return call(function, *addresses)
 
         monkeypatch.setattr(PythonFunction, '__call__', counted)
@@ -164,3 +168,4 @@ class LoopBench(Bench):
             self.loop.finish(outcome)
         self.loop.arm()
         STATE_LOCK.release()
+        self.host.states.use_snapshots()

@@ -152,8 +152,5 @@ def client(distributed: Any, workers: int, scheduler: str, most: int) -> Any:
             raise RecordingError(f'no scheduler at {scheduler}: {error}') from None
     count = workers or len(os.sched_getaffinity(0))
     return distributed.Client(
-        n_workers=min(count, most),
-        threads_per_worker=1,
-        dashboard_address=None,
-        silence_logs=50,
+        n_workers=min(count, most), threads_per_worker=1, dashboard_address=None, silence_logs=50
     )

@@ -242,12 +242,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         between(0.0, 0.5),
         0.0,
     )
-    add(
-        '--folds K',
-        'folds of the cross-validation (default: %(default)s)',
-        whole(2),
-        FOLDS,
-    )
+    add('--folds K', 'folds of the cross-validation (default: %(default)s)', whole(2), FOLDS)
     add('--prior M RAD', 'prior standard deviations of the errors of the robot', positive)
     add('--robust', 'detect, report and exclude outliers')
     add('--output FILE', 'write the corrected URDF', Path)

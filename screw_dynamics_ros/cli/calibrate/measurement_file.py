@@ -40,11 +40,7 @@ PREFIX = 'measured.'
 POSITION, ORIENTATION = ('x', 'y', 'z'), ('qx', 'qy', 'qz', 'qw')
 
 #: Kinds of measurements and their columns.
-KINDS = {
-    'poses': (*POSITION, *ORIENTATION),
-    'points': POSITION,
-    'distances': ('distance',),
-}
+KINDS = {'poses': (*POSITION, *ORIENTATION), 'points': POSITION, 'distances': ('distance',)}
 
 LABELS = ('target', 'link')  # columns of names
 ENTRIES = ('positions', 'measured')  # of a measurement in YAML

@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.measurement.identification.robot_calibration import
 from screw_dynamics_ros.core.measurement.identification.validation import Validation
 from screw_dynamics_ros.core.types import Array
 
-from ..command_line import save_figure
+from ..command_line import drawing
 from ..report import Section, digits
 
 #: Root mean square of the weighted residuals above which a warning is printed.
@@ -144,30 +144,13 @@ def rms(x: Array) -> float:
 
 #: Distinguishable by the color-blind.
 COLOR_BEFORE, COLOR_AFTER, COLOR_REFERENCE = '#d55e00', '#0072b2', '#b0b0b0'
-STYLE = {
-    'font.size': 9,
-    'axes.titlesize': 10,
-    'axes.spines.top': False,
-    'axes.spines.right': False,
-    'axes.grid': True,
-    'axes.grid.axis': 'y',
-    'grid.color': '#e4e4e4',
-    'axes.axisbelow': True,
-    'legend.frameon': False,
-}
 RESOLUTION = 110  # dots per inch
 
 
 def save_picture(result: RobotCalibration, kind: str, path: Path) -> None:
     """Draw the norms of the residuals; raises ImportError without matplotlib."""
-    import matplotlib
-
-    matplotlib.use('Agg')
-    from matplotlib import pyplot
-
     size = result.residuals_after.shape[1]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with pyplot.rc_context(STYLE):
+    with drawing(path, RESOLUTION) as pyplot:
         figure, axes = pyplot.subplots(
             len(parts(size)),
             1,
@@ -188,8 +171,6 @@ def save_picture(result: RobotCalibration, kind: str, path: Path) -> None:
             axis.set_ylabel(f'residual {unit}')
         axes[0, 0].legend(ncols=4, loc='lower left', bbox_to_anchor=(0.0, 1.0), borderaxespad=0.0)
         axes[-1, 0].set_xlabel('measurement')
-        save_figure(figure, path, RESOLUTION)
-        pyplot.close(figure)
 
 
 def draw(axis: Any, result: RobotCalibration, before: Array, after: Array) -> None:

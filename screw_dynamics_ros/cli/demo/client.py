@@ -122,8 +122,7 @@ class Client:
             'wrench': wrench_contents,
             'jacobian': matrix_contents,
             **dict.fromkeys(
-                ('gravity', 'coriolis', 'feedforward', 'external'),
-                partial(effort_contents, joints),
+                ('gravity', 'coriolis', 'feedforward', 'external'), partial(effort_contents, joints)
             ),
         }
         if self._layouts:
@@ -234,11 +233,7 @@ def transform_contents(frames: Sequence[str], data: bytes) -> Contents:
 
 
 def model_state_contents(
-    reader: ModelStateReader,
-    joints: Sequence[str],
-    frames: Sequence[str],
-    token: str,
-    data: bytes,
+    reader: ModelStateReader, joints: Sequence[str], frames: Sequence[str], token: str, data: bytes
 ) -> Contents:
     """Read the parts of `STAMPED` in their order, of joints and frames in these orders.
 

@@ -178,10 +178,7 @@ PARAMETERS['bringup'].update(
         'qos_overrides./joint_states.subscription.reliability': 'reliable',
     }
 )
-PURPOSES = {
-    'simulator': 'simulated driver of an arm',
-    'bringup': 'model of the arm, compiling ...',
-}
+PURPOSES = {'simulator': 'simulated driver of an arm', 'bringup': 'model of the arm, compiling ...'}
 
 SPIN_TIMEOUT_S = 0.01  # longest wait for a message
 PROGRESS_PERIOD_S = 5.0  # between progress messages without data

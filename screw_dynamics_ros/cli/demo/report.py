@@ -22,7 +22,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.types import Array
 
-from ..command_line import GRAVITY, save_figure, write_whole
+from ..command_line import GRAVITY, drawing, write_whole
 from ..library_messages import caught_messages
 from ..report import Section, digits, text
 from .recording import OUTPUTS, STAMPED, DemoRecording, Push, singular_values
@@ -190,10 +190,7 @@ def compare_wrench(recording: DemoRecording, push: Push, robot: Robot) -> list[D
             'moment of 0 N m, worst error', worst(error[:, 3:]), LIMITS['moment worst'], 'N m'
         ),
         DemoComparison(
-            'force without push, worst',
-            worst(wrench[absent, :3]),
-            LIMITS['force worst'],
-            'N',
+            'force without push, worst', worst(wrench[absent, :3]), LIMITS['force worst'], 'N'
         ),
     ]
     return result
@@ -212,9 +209,7 @@ def compare_feedforward(recording: DemoRecording, push: Push, robot: Robot) -> D
     )
 
 
-def compare_model_state(
-    recording: DemoRecording,
-) -> tuple[list[DemoComparison], tuple[str, ...]]:
+def compare_model_state(recording: DemoRecording) -> tuple[list[DemoComparison], tuple[str, ...]]:
     """Compare ~/model_state with the separate topics; return a remark without its messages."""
     if not len(recording.series['model_state']):
         return [], ('screw_dynamics_msgs is not installed: ~/model_state is not compared',)
@@ -225,9 +220,7 @@ def compare_model_state(
 
 
 def compare_with_pinocchio(
-    recording: DemoRecording,
-    urdf: Path,
-    tool: str,
+    recording: DemoRecording, urdf: Path, tool: str
 ) -> tuple[list[DemoComparison], tuple[str, ...]]:
     """Compare tool frame and torques with Pinocchio; return a remark if it is not installed."""
     _, states, moving, gravity, coriolis = recording.together(
@@ -343,30 +336,12 @@ def finite(value: Any) -> Any:
 
 
 COLORS = ('#0b6fa4', '#d1495b', '#3b8e5a', '#8d5fa8', '#e08e00', '#5b6770', '#17a2a2', '#a0522d')
-STYLE = {
-    'font.size': 9,
-    'axes.titlesize': 10,
-    'axes.titleweight': 'bold',
-    'axes.titlelocation': 'left',
-    'axes.spines.top': False,
-    'axes.spines.right': False,
-    'axes.grid': True,
-    'grid.color': '#e4e4e4',
-    'axes.axisbelow': True,
-    'legend.frameon': False,
-    'lines.linewidth': 1.4,
-}
 MAX_CURVE_POINTS = 4000  # per curve
 
 
 def save_picture(recording: DemoRecording, push: Push, path: Path, title: str) -> None:
     """Draw forces, torques, singular values and latency; raises ImportError without matplotlib."""
-    import matplotlib
-
-    matplotlib.use('Agg')
-    from matplotlib import pyplot
-
-    with pyplot.rc_context(STYLE):
+    with drawing(path, 110) as pyplot:
         figure, axes = pyplot.subplots(
             4, 1, figsize=(10, 11), sharex=True, height_ratios=(3, 4, 2, 2), layout='constrained'
         )
@@ -386,9 +361,6 @@ def save_picture(recording: DemoRecording, push: Push, path: Path, title: str) -
             axis.margins(x=0.0)
         axes[-1].set_xlabel('time [s]')
         axes[-1].set_xlim(left=0.0)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        save_figure(figure, path, 110)
-        pyplot.close(figure)
 
 
 def draw_force(axis: Any, recording: DemoRecording) -> None:
@@ -457,10 +429,7 @@ def draw_latency(axis: Any, recording: DemoRecording) -> None:
             level = float(np.percentile(milliseconds, percent))
             axis.axhline(level, color=color, lw=1.1, label=f'{percent} %: {level:.2f} ms')
             axis.set_ylim(0.0, 2.5 * level)
-    axis.set(
-        title='Latency to the last output, measured by this client',
-        ylabel='ms',
-    )
+    axis.set(title='Latency to the last output, measured by this client', ylabel='ms')
     beside(axis)
 
 

@@ -114,10 +114,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def examine_running_robot(
-    arguments: Sequence[str],
-    seconds: float,
-    patience: float,
-    suggested: Path | None,
+    arguments: Sequence[str], seconds: float, patience: float, suggested: Path | None
 ) -> list[Section]:
     """Return the report on the running robot; empty without a robot.
 

@@ -48,11 +48,7 @@ def joints_section(robot: Robot) -> Section:
     section = Section(
         f'robot {described.name}: {len(described.links)} links on {described.root}, '
         f'{len(robot.joint_names)} movable joints, {robot.total_mass:.6g} kg',
-        findings=[
-            *described.findings,
-            *empty_limits(described.joints),
-            *outliers(described),
-        ],
+        findings=[*described.findings, *empty_limits(described.joints), *outliers(described)],
     )
     carried = carried_masses(robot)
     head = ('joint', 'type', 'lower', 'upper', 'velocity', 'effort', 'carries [kg]')

@@ -385,9 +385,7 @@ def written(terms: Sequence[str]) -> str:
 
 
 def remedy(
-    fitting: Sequence[tuple[str, ...]],
-    terms: Sequence[str],
-    weight: dict[str, Array],
+    fitting: Sequence[tuple[str, ...]], terms: Sequence[str], weight: dict[str, Array]
 ) -> str:
     """Return the parameter to set, or alternatives."""
     if not weight['payload'].any():  # cannot be determined without a payload

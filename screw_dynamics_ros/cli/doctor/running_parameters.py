@@ -47,9 +47,7 @@ MESSAGE_TYPE = 'geometry_msgs/msg/InertiaStamped'
 
 
 def read_configuration(
-    node: Node,
-    turns: Callable[[float], Iterator[None]],
-    patience: float,
+    node: Node, turns: Callable[[float], Iterator[None]], patience: float
 ) -> Configuration:
     """Request the parameters of all nodes in the namespace of `node`.
 

@@ -42,9 +42,7 @@ def identified_urdf(text: str, result: DynamicIdentification) -> str:
 
 
 def parameter_file(
-    result: DynamicIdentification,
-    payload_link: str = '',
-    residual: UnloadedResidual | None = None,
+    result: DynamicIdentification, payload_link: str = '', residual: UnloadedResidual | None = None
 ) -> str:
     """Return a parameter file of the nodes: drives, efforts, payload, errors of external torques.
 

@@ -13,20 +13,9 @@ import numpy as np
 from screw_dynamics_ros.core.measurement.identification.dynamics import DynamicIdentification
 from screw_dynamics_ros.core.measurement.identification.dynamics.model_check import ModelCheck
 
-from ..command_line import save_figure
+from ..command_line import drawing
 
 MEASURED, IDENTIFIED, NOMINAL, GRAY = '#404040', '#0072b2', '#d55e00', '#f0f0f0'
-STYLE = {
-    'font.size': 8,
-    'axes.titlesize': 9,
-    'axes.spines.top': False,
-    'axes.spines.right': False,
-    'axes.grid': True,
-    'axes.grid.axis': 'y',
-    'grid.color': '#e4e4e4',
-    'axes.axisbelow': True,
-    'legend.frameon': False,
-}
 RESOLUTION = 90  # dots per inch
 MAX_JOINTS = 12
 
@@ -37,19 +26,13 @@ Result = DynamicIdentification | ModelCheck
 
 def save_picture(result: Result, path: Path) -> None:
     """Draw one page; raises ImportError without matplotlib."""
-    import matplotlib
-
-    matplotlib.use('Agg')
-    from matplotlib import pyplot
-
     joints = [
         i
         for i in range(len(result.joint_names))
         if np.isfinite(result.torques.measured[:, i]).all()
     ][:MAX_JOINTS]
     rows = len(joints)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with pyplot.rc_context(STYLE):
+    with drawing(path, RESOLUTION) as pyplot:
         figure = pyplot.figure(figsize=(12, 1.6 + 1.35 * max(rows, 4)), layout='constrained')
         is_fit = isinstance(result, DynamicIdentification)
         widths = (5, 3, 4) if is_fit else (5, 3)
@@ -73,8 +56,6 @@ def save_picture(result: Result, path: Path) -> None:
                 residual.set_title('error of the torque [N m, N]')
         if isinstance(result, DynamicIdentification):
             draw_parameters(figure.add_subplot(grid[:, 2]), result)
-        save_figure(figure, path, RESOLUTION)
-        pyplot.close(figure)
 
 
 def time(result: Result) -> np.ndarray:

@@ -35,12 +35,7 @@ from screw_dynamics_ros.ros.model_state import ModelStateLayout
 from screw_dynamics_ros.ros.names import topic_tokens
 from screw_dynamics_ros.ros.topics import qos
 
-from ..command_line import (
-    UnusableError,
-    command_parser,
-    execute,
-    option,
-)
+from ..command_line import UnusableError, command_parser, execute, option
 
 MIN_EXTENT = 0.05  # m, for a robot without extent
 

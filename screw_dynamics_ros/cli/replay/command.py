@@ -226,8 +226,7 @@ class Nodes:
         try:
             # With its own signal handlers, rclpy would shut down at the same time as `_end`.
             rclpy.init(
-                args=list(ros_arguments) or None,
-                signal_handler_options=SignalHandlerOptions.NO,
+                args=list(ros_arguments) or None, signal_handler_options=SignalHandlerOptions.NO
             )
         except Exception as error:  # rclpy has several classes, without a common base
             self._restore_range()

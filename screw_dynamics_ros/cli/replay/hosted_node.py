@@ -27,7 +27,7 @@ from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.stamped import WRENCH
 from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 from screw_dynamics_ros.ros.status import Level
-from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.channel import NO_OUTPUT, Channel
 
 COMPILE_TIMEOUT_S = 600.0  # for compilation
 POLL_PERIOD_S = 0.01  # between checks for its end
@@ -100,8 +100,8 @@ class HostedNode:
             and (not wanted or set(wanted) & set(channel.topic.split('/')))
         ]
         for channel in self.host.states.channels:
-            if channel.is_held:  # at a rate of real time
-                channel.is_valid = never
+            if channel.is_held and not channel.follows_states:  # at a rate of real time
+                channel.gates = (NO_OUTPUT,)
         for channel in self.channels:
             listen(channel, send)
         self.host.states.policies = replace(self.host.states.policies, max_delay=0.0)
@@ -173,11 +173,6 @@ class HostedNode:
     def topics(self) -> dict[str, str]:
         """Return the types of the topics by name."""
         return {channel.topic: type_name(channel.publisher) for channel in self.channels}
-
-
-def never() -> bool:
-    """Return False."""
-    return False
 
 
 def listen(channel: Channel, send: Send) -> None:

@@ -14,7 +14,12 @@ import numpy as np
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.tree.joint_limits import coordinate_names, of_coordinates
+from screw_dynamics_ros.core.tree.joint_limits import (
+    coordinate_names,
+    places,
+    position_limits,
+    spread,
+)
 from screw_dynamics_ros.core.types import Array
 
 from .state import ViewState, add_payload_controls, local_mesh
@@ -110,10 +115,10 @@ class PostureSource:
 def slider_ranges(robot: Robot) -> tuple[Array, Array]:
     """Return the ranges of sliders, (nq,) each: limits or +-2 pi; infinite without a slider."""
     kinds = {joint.name: joint.kind for joint in robot.description.joints}
-    single = np.array([kinds[name].is_scalar for name in robot.joint_names])
-    lower = np.where(single, np.maximum(robot.limits.lower, -FULL_TURN), -np.inf)
-    upper = np.where(single, np.minimum(robot.limits.upper, FULL_TURN), np.inf)
-    return of_coordinates(robot, lower, -np.inf), of_coordinates(robot, upper, np.inf)
+    single = [kinds[name].is_scalar for name in robot.joint_names]
+    is_slid = spread(single, places(robot)[0], np.zeros(robot.nq, dtype=bool))
+    lower, upper = np.clip(position_limits(robot), -FULL_TURN, FULL_TURN)
+    return np.where(is_slid, lower, -np.inf), np.where(is_slid, upper, np.inf)
 
 
 def middle(robot: Robot, lower: Array, upper: Array) -> Array:

@@ -242,8 +242,7 @@ class RecordingSource:
             reader.check(topic, JOINT_STATE)
             text = urdf_text(description(reader, request), 'the robot description')
             self.robot = Robot(
-                read_robot_description(text, inertia_check='warn'),
-                gravity=request.value('gravity'),
+                read_robot_description(text, inertia_check='warn'), gravity=request.value('gravity')
             )
             self.urdf = urdf_of(text, self.robot.description)
             mapper = joint_state_mapper(self.robot, policies=request.policies)

@@ -198,11 +198,7 @@ class Arrows:
 
 
 def arrows_of(
-    poses: Array,
-    numbers: dict[str, int],
-    wrenches: Sequence[LinkWrench],
-    first: int,
-    scale: float,
+    poses: Array, numbers: dict[str, int], wrenches: Sequence[LinkWrench], first: int, scale: float
 ) -> Array:
     """Return arrows (n, 2, 3) [m] from the origins of links, for elements first to first + 3.
 

@@ -277,11 +277,6 @@ def drives_of(
                 f'drives: joint {name!r} is {joints[name].type}; only {scalar_types()} joints and '
                 'balls have a drive'
             )
-        if not (joints[name].kind.is_scalar or is_isotropic(drive)):
-            raise ArgumentError(
-                f'drives: joint {name!r} is a {joints[name].type}, whose drive has an armature and '
-                'a damping only; leave out all else'
-            )
         if drive.carrier is not None and drive.carrier not in links:
             raise UnknownNameError(
                 f'drives: no link named {drive.carrier!r} to carry the rotor of {name!r}; '
@@ -297,7 +292,15 @@ def drives_of(
             )
     check_motors_move_joints(given or {})
     driven = {name: joint for name, joint in joints.items() if joint.kind.has_drive}
-    return {name: (given or {}).get(name) or _described(joint) for name, joint in driven.items()}
+    drives = {name: (given or {}).get(name) or _described(joint) for name, joint in driven.items()}
+    for name, drive in drives.items():
+        isotropic = Drive(armature=drive.armature, damping=drive.damping)
+        if not joints[name].kind.is_scalar and drive != isotropic:
+            raise (ArgumentError if name in (given or {}) else DescriptionError)(
+                f'drives: joint {name!r} is a {joints[name].type}, whose drive has an armature and '
+                'a damping only; leave out friction, spring and all else'
+            )
+    return drives
 
 
 def _check_pivots(joint: Joint, drive: Drive) -> None:
@@ -338,18 +341,7 @@ def _described(joint: Joint) -> Drive:
                 f'joint {joint.name!r}: {BOUNDS[name].described} is {value!r}; {reason}give a '
                 'number that is not negative'
             )
-    drive = Drive(**found)
-    if not (joint.kind.is_scalar or is_isotropic(drive)):
-        raise DescriptionError(
-            f'joint {joint.name!r} is a {joint.type} with friction or a spring; it can have an '
-            'armature and a damping only: remove all else'
-        )
-    return drive
-
-
-def is_isotropic(drive: Drive) -> bool:
-    """Return whether a drive has an armature and a damping only, as that of a ball."""
-    return drive == Drive(armature=drive.armature, damping=drive.damping)
+    return Drive(**found)
 
 
 def _unit(axis: Vector) -> Vector:

@@ -223,20 +223,14 @@ class _Parts:
 
     def _joint(self, joint: CompiledJoint, parent: str, child: str, origin: Array) -> Joint:
         model, k = self._model, joint.id
-        axis, limited = unit(np.array(model.jnt_axis[k])), bool(model.jnt_limited[k])
-        kind = JOINT_KINDS[joint.type][limited]
-        if not joint.is_scalar:
-            pose = np.eye(4) if kind.is_free else origin  # a free body is placed in the world
-            return Joint(
-                joint.name,
-                kind.name,
-                parent,
-                child,
-                pose,
-                np.array([1.0, 0, 0]),
-                damping=self._unless('DAMPER', model.dof_damping[joint.dof]),
-                armature=float(model.dof_armature[joint.dof]),
-            )
+        limited = joint.is_scalar and bool(model.jnt_limited[k])
+        kind, axis = JOINT_KINDS[joint.type][limited], np.array([1.0, 0, 0])
+        if joint.is_scalar:
+            axis = unit(np.array(model.jnt_axis[k]))
+            at_zero = _motion(joint.type, axis, -float(model.qpos0[joint.qpos]))
+            origin = product(origin, at_zero)
+        elif kind.is_free:  # its coordinates are the pose in the world
+            origin = np.eye(4)
         bounds = map(float, model.jnt_range[k]) if limited else ()
         stiffness = self._unless('SPRING', model.jnt_stiffness[k])
         return Joint(
@@ -244,7 +238,7 @@ class _Parts:
             kind.name,
             parent,
             child,
-            product(origin, _motion(joint.type, axis, -float(model.qpos0[joint.qpos]))),
+            origin,
             axis,
             replace(Limits(*bounds), effort=self._efforts[k]),
             self._mimics.get(k),

@@ -60,6 +60,7 @@ _TYPES = {
         SdfJoint('fixed', 'fixed', 'fixed', ()),
     )
 }
+FIXED = JOINT_TYPES['fixed']
 _UNSUPPORTED = {'gearbox': 'write a revolute joint with <mimic>'}
 
 #: Extensions of Drake: moment of inertia of a rotor, and its speed relative to the joint's.
@@ -113,7 +114,8 @@ def joint_parts(name: str, frame: FrameNode, frames: FrameGraph) -> Parts:
         if kind.is_fixed or not frames.relative(name, below)[:3, 3].any():
             return Parts((), (_without_axis(name, kind, parent, below, frames),))
         ball = _without_axis(name, kind, parent, name, frames)
-        return Parts((Link(name),), (ball, _fixed(below, name, below, frames)))
+        fixed = _without_axis(below, FIXED, name, below, frames)
+        return Parts((Link(name),), (ball, fixed))
     names = [name] if len(axes) == 1 else [f'{name}::{axis.tag}' for axis in axes]
     last = name if any(axis.misses(below) for axis in axes) else below
     # The links that the axes move, and the frames where these are: the joint's for the first ones.
@@ -126,17 +128,13 @@ def joint_parts(name: str, frame: FrameNode, frames: FrameGraph) -> Parts:
         )
     ]
     if last != below:
-        joints.append(_fixed(below, last, below, frames))
+        joints.append(_without_axis(below, FIXED, last, below, frames))
     return Parts(tuple(Link(link) for link in moved if link != below), tuple(joints))
 
 
 def frame_parts(name: str, frames: FrameGraph) -> Parts:
     """Return a <frame> as a link without mass, fixed to the link that it is attached to."""
-    return Parts((Link(name),), (_fixed(name, frames.link(name), name, frames),))
-
-
-def _fixed(name: str, parent: str, below: str, frames: FrameGraph) -> Joint:
-    return _without_axis(name, JOINT_TYPES['fixed'], parent, below, frames)
+    return Parts((Link(name),), (_without_axis(name, FIXED, frames.link(name), name, frames),))
 
 
 def _without_axis(name: str, kind: JointType, parent: str, below: str, frames: FrameGraph) -> Joint:

@@ -28,7 +28,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..tree.joint_limits import of_coordinates
+from ..tree.joint_limits import position_limits
 from ..tree.multibody_tree import Tree
 from ..types import Array
 
@@ -43,9 +43,7 @@ def neutral(tree: Tree) -> Array:
 
 def home(tree: Tree) -> Array:
     """Return the configuration (nq,) within the joint limits that is nearest to `neutral`."""
-    lower = of_coordinates(tree, tree.limits.lower, -np.inf)
-    upper = of_coordinates(tree, tree.limits.upper, np.inf)
-    q: Array = np.clip(neutral(tree), lower, upper)
+    q: Array = np.clip(neutral(tree), *position_limits(tree))
     return q
 
 
@@ -54,8 +52,7 @@ def random_configurations(tree: Tree, rng: np.random.Generator, size: Sequence[i
 
     Coordinates without limits lie in [-pi, pi] [rad, m]; free bodies have any orientation.
     """
-    lower = of_coordinates(tree, tree.limits.lower, -np.inf)
-    upper = of_coordinates(tree, tree.limits.upper, np.inf)
+    lower, upper = position_limits(tree)
     unlimited = ~(np.isfinite(lower) & np.isfinite(upper))
     lower[unlimited], upper[unlimited] = -np.pi, np.pi
     q = rng.uniform(lower, upper, (*size, tree.nq))

@@ -31,7 +31,6 @@ from ..tree.multibody_tree import (
     inertia_in,
     mimic_map,
     rotation_of_z_to,
-    unit_screws,
 )
 from ..types import Array
 from .product_of_exponentials import BodyScrews, Geometry, joint_axes
@@ -123,7 +122,7 @@ def _unit_screws(joint: Joint) -> list[tuple[str, Array]]:
     x, y, _ = rotation_of_z_to(joint.axis).T
     R = np.kron(np.eye(2), np.column_stack([x, y, joint.axis]))
     parts = ('',) if joint.kind.is_scalar else ('/x', '/y', '/angle')
-    return [(part, R @ X[:, 0]) for part, X in zip(parts, unit_screws(joint))]
+    return [(part, R @ X[:, 0]) for part, X in zip(parts, joint.kind.screws(joint.pitch))]
 
 
 def description_of(

@@ -52,8 +52,8 @@ class VectorGroup:
         Number of velocities.
     """
 
-    def __init__(self, nv: int, nq: int | None = None) -> None:
-        self.nv, self.nq = nv, nv if nq is None else nq
+    def __init__(self, nv: int = 1) -> None:
+        self.nq = self.nv = nv
 
     @property
     def neutral(self) -> Array:
@@ -88,8 +88,8 @@ class VectorGroup:
 class RotationGroup(VectorGroup):
     """SO(3), in quaternions."""
 
-    def __init__(self, nv: int = 3, nq: int = 4) -> None:
-        super().__init__(nv, nq)
+    def __init__(self) -> None:
+        self.nq, self.nv = 4, 3
 
     @property
     def neutral(self) -> Array:
@@ -154,7 +154,7 @@ class RigidMotionGroup(RotationGroup):
     """SE(3) or SO(3) x R^3, in positions and quaternions."""
 
     def __init__(self) -> None:
-        super().__init__(6, 7)
+        self.nq, self.nv = 7, 6
 
     def position(self, x: Array) -> Array:
         """Return the displacement (..., 3) of the origin."""
@@ -211,7 +211,7 @@ def _turned(p: Array, turn: Array, on_the_right: bool = True) -> Array:
     return quaternions.product(p, turn) if on_the_right else quaternions.product(turn, p)
 
 
-LINE, SO3, SE3 = VectorGroup(1), RotationGroup(), RigidMotionGroup()
+LINE, SO3, SE3 = VectorGroup(), RotationGroup(), RigidMotionGroup()
 
 #: The group of a single body by its number of velocities.
 BODY_GROUPS: dict[int, Any] = {group.nv: group for group in (LINE, SO3, SE3)}

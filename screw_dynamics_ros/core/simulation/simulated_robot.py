@@ -16,7 +16,7 @@ from ..arguments import check_number, float_array
 from ..errors import ArgumentError, InertiaError, UnknownNameError
 from ..integration import Integrator, MomentumPreserving, RungeKutta, SemiImplicitEuler
 from ..robot.robot import Robot
-from ..tree.joint_limits import coordinate_names, of_coordinates
+from ..tree.joint_limits import coordinate_names, position_limits
 from ..types import Array
 from .contacts import ContactPoint, Plane, Spring
 from .environment import Effects, Environment
@@ -384,8 +384,7 @@ def valid_state(robot: Robot, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]
     q, v = np.array(q, dtype=float), np.array(v, dtype=float)
     if not (np.isfinite(q).all() and np.isfinite(v).all()):
         raise ArgumentError(f'a state must be finite, got q = {q}, v = {v}')
-    lower = of_coordinates(robot, robot.limits.lower, -np.inf)
-    upper = of_coordinates(robot, robot.limits.upper, np.inf)
+    lower, upper = position_limits(robot)
     beyond = (q < lower - LIMIT_TOLERANCE) | (q > upper + LIMIT_TOLERANCE)
     if beyond.any():
         *_, k = place = np.unravel_index(beyond.argmax(), q.shape)

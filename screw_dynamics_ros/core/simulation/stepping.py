@@ -20,7 +20,7 @@ from ..errors import ArgumentError, DivergenceError
 from ..integration import Integrator
 from ..integration.integrator import Torques
 from ..robot.robot import Robot
-from ..tree.joint_limits import of_coordinates, velocity_names
+from ..tree.joint_limits import position_limits, velocity_names
 from ..types import Array
 from .environment import Environment
 from .stops import LIMIT_TOLERANCE, Stops, first_passage
@@ -61,10 +61,7 @@ class Stepping:
         self._conditions = StepConditions(robot)
         self._planes_and_springs = environment
         self._environment = None if environment.is_empty else environment
-        self._limits = (
-            of_coordinates(robot, robot.limits.lower, -np.inf),
-            of_coordinates(robot, robot.limits.upper, np.inf),
-        )
+        self._limits = position_limits(robot)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what copies and pickles hold: they compile their step again."""

@@ -33,6 +33,10 @@ class Coordinates(Protocol):
     def link_names(self) -> tuple[str, ...]:
         """Links, the root first."""
 
+    @property
+    def limits(self) -> Any:
+        """`JointLimits` over `joint_names`."""
+
     def joint_coordinates(self, joint: str) -> tuple[slice, slice]:
         """Return where the coordinates and velocities of a joint stand in q and v."""
 
@@ -49,9 +53,11 @@ def velocity_names(robot: Coordinates) -> list[str]:
     return spread(robot.joint_names, places(robot)[1], names).tolist()
 
 
-def of_coordinates(robot: Coordinates, limit: Array, unlimited: float) -> Array:
-    """Return a limit over `joint_names` for each of the nq coordinates; a free base has none."""
-    return spread(limit, places(robot)[0], np.full(robot.nq, unlimited))
+def position_limits(robot: Coordinates) -> tuple[Array, Array]:
+    """Return lower and upper limits of all coordinates, (nq,) each; a free base has none."""
+    unlimited, (joints, _) = np.full(robot.nq, np.inf), places(robot)
+    lower = spread(robot.limits.lower, joints, -unlimited)
+    return lower, spread(robot.limits.upper, joints, unlimited)
 
 
 def of_velocities(robot: Coordinates, limit: Array) -> Array:

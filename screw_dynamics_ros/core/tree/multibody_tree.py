@@ -318,11 +318,6 @@ def mimic_map(description: RobotDescription) -> dict[str, tuple[str, float, floa
     return result
 
 
-def unit_screws(joint: Joint) -> tuple[Array, ...]:
-    """Return the screws X of the bodies that make up `joint`, one (6, k) array for each body."""
-    return joint.kind.screws(joint.pitch)
-
-
 def build_tree(
     description: RobotDescription,
     *,
@@ -378,12 +373,10 @@ def build_tree(
         master, multiplier, offset = masters[joint.name]
         q, v = coordinates[master]
         predecessor, B = parent.body, product(placement, Q)
-        screws = unit_screws(joint)
-        for k, X in enumerate(screws):
+        for k, X in enumerate(joint.kind.screws(joint.pitch)):  # several have one freedom each
+            group = BODY_GROUPS[X.shape[1]]
             own_q, own_v = (
-                (q, v)
-                if len(screws) == 1
-                else (slice(q.start + k, q.start + k + 1), slice(v.start + k, v.start + k + 1))
+                slice(s.start + k, s.start + k + n) for s, n in ((q, group.nq), (v, group.nv))
             )
             body = Body(joint.child, joint.name, predecessor, B, X, own_q, own_v)
             drive = driven.get(joint.name, NO_DRIVE)

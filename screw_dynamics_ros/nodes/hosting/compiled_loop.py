@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -85,10 +86,12 @@ class CompiledLoop:
         self._pipeline.tables.release()
 
     def start(self) -> None:
-        """Start the thread."""
+        """Start the thread, and the one that passes snapshots to the executor."""
         self.attach()
+        self._pipeline.tables.loop.wakeup = self._wakeup = os.eventfd(0)
         self._thread = threading.Thread(target=self._work, name='joint states', daemon=True)
         self._thread.start()
+        threading.Thread(target=self._pass_on, name='snapshots', daemon=True).start()
 
     def stop(self) -> None:
         """End the thread; takes up to 0.1 s if no joint state arrives.
@@ -101,6 +104,7 @@ class CompiledLoop:
         self._pipeline.tables.loop.stop = True
         thread.join(END_TIMEOUT_S)
         if not thread.is_alive():
+            os.eventfd_write(self._wakeup, 1)
             self.detach()
             self._taken.close()
 
@@ -128,6 +132,13 @@ class CompiledLoop:
             finally:
                 self.arm()
                 STATE_LOCK.release()
+
+    def _pass_on(self) -> None:
+        """Pass on the snapshots that the loop takes."""
+        while self._thread is not None:
+            os.eventfd_read(self._wakeup)
+            self._pipeline.pass_snapshots()
+        os.close(self._wakeup)
 
     def finish(self, outcome: int) -> None:
         """Do what the loop leaves to Python; the lock of states is held."""

@@ -3,10 +3,10 @@
 
 """Messages computed in another process: markers.
 
-The thread that processes joint states only copies the required numbers. Another thread sends them
-to a `Worker` and publishes the results with the stamp of their joint state. While the worker is
-busy, only the newest numbers of each topic are kept, and late results are dropped. The rate of
-these messages may decrease, but they are never late.
+The loop of joint states only copies the required numbers. Another thread sends them to a `Worker`
+and publishes the results with the stamp of their joint state. While the worker is busy, only the
+newest numbers of each topic are kept, and late results are dropped. The rate of these messages may
+decrease, but they are never late.
 """
 
 from __future__ import annotations
@@ -16,26 +16,28 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import Any, Protocol
+from functools import lru_cache, partial
+from itertools import islice
+from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-
+from screw_dynamics_ros.core.robot.functions import Output
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.data_path.loop import take_snapshot
 from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.messages.cdr import packed
 from screw_dynamics_ros.ros.process.latest import Latest
 from screw_dynamics_ros.ros.process.rate_limit import RateLimit
 from screw_dynamics_ros.ros.process.worker import DEATH_HOLD_S, Worker, WorkerError
 from screw_dynamics_ros.ros.topics.channel import NO_OUTPUT, Channel
+from screw_dynamics_ros.ros.topics.channel_record import CALL, Gate
+from screw_dynamics_ros.ros.topics.snapshot import StateSnapshot
 
 from ..model.parts import HostPart
 from ..model.running_model import RunningModel
 
-#: Returns current numbers, always of the same shape; runs in the thread of the joint states.
-Source = Callable[[], Array]
-
-#: Builder of a message (pickled, with the shapes of its numbers), stamp, and numbers.
-Task = tuple[bytes, bytes, bytes]
+#: Builder of a message (pickled), stamp, and numbers.
+Task = tuple[bytes, bytes, Sequence[Array]]
 
 DRAWN_RANK = 3  # drawn topics are handled last
 
@@ -43,6 +45,33 @@ MAX_AGE_S = 0.5  # s from a state to its message; later messages are dropped
 
 RESTART_PERIOD_S = 1.0  # s between two attempts to start a process
 ANSWER_TIMEOUT_S = 5.0  # s without a response before a warning
+
+
+def same(numbers: Array) -> Array:
+    """Return the numbers."""
+    return numbers
+
+
+class DrawnNumbers(NamedTuple):
+    """Numbers of a joint state.
+
+    Attributes
+    ----------
+    arrays : callable
+        Returns the arrays of the model that are copied.
+    value : callable
+        Returns the numbers for these copies.
+    """
+
+    arrays: Callable[[], Sequence[Array]]
+    value: Callable[..., Array] = same
+
+
+def source_of(
+    model: RunningModel, *outputs: Output | Formula, value: Callable[..., Array] = same
+) -> DrawnNumbers:
+    """Return the results of a model for a drawing."""
+    return DrawnNumbers(lambda: [model.results[output] for output in outputs], value)
 
 
 class MessageBuilder(Protocol):
@@ -67,22 +96,29 @@ class DrawnTopic:
 
     def __init__(self, publisher: Any, process: DrawingProcess) -> None:
         self._process = process
-        self.channel = Channel(publisher, self._offer, rank=DRAWN_RANK, follows_states=False)
+        self.channel = Channel(publisher, rank=DRAWN_RANK, follows_states=False)
         self.draw(None, (), 1.0)
 
-    def draw(self, maker: MessageBuilder | None, sources: Sequence[Source], rate: float) -> None:
+    def draw(
+        self, maker: MessageBuilder | None, sources: Sequence[DrawnNumbers], rate: float
+    ) -> None:
         """Set the builder, its inputs and the largest rate [Hz]; None publishes nothing."""
         self._process.clear()
-        self._sources = tuple(sources)
-        shapes = [source().shape for source in sources]
-        self._maker = pickle.dumps((maker, shapes))
-        self.channel.gates = () if maker is not None else (NO_OUTPUT,)
+        snapshot = self.channel.snapshot = StateSnapshot(
+            lambda: [array for source in sources for array in source.arrays()],
+            partial(self._offer, pickle.dumps(maker), sources),
+        )
+        drawn = Gate(CALL, snapshot, take_snapshot)
+        self.channel.gates = (drawn if maker is not None else NO_OUTPUT,)
         self.channel.rate = RateLimit(rate)
 
-    def _offer(self, stamp: bytes) -> None:
-        """Offer the current numbers to the drawing process, which publishes the message."""
-        numbers = b''.join([source().tobytes() for source in self._sources])
-        self._process.offer(self, (self._maker, stamp, numbers))
+    def _offer(
+        self, maker: bytes, sources: Sequence[DrawnNumbers], stamp: int, *arrays: Array
+    ) -> None:
+        """Offer the numbers of a state to the drawing process, which publishes the message."""
+        copies = iter(arrays)
+        numbers = [each.value(*islice(copies, len(each.arrays()))) for each in sources]
+        self._process.offer(self, (maker, packed(stamp), numbers))
 
     def send(self, message: bytes) -> None:
         """Publish a computed message."""
@@ -192,23 +228,15 @@ class DrawingProcess(HostPart):
 def make_all(tasks: Sequence[Task]) -> list[bytes | str | None]:
     """Return each message, or the reason for its failure; runs in the other process."""
     made: list[bytes | str | None] = []
-    for pickled, stamp, data in tasks:
+    for pickled, stamp, numbers in tasks:
         try:
-            maker, shapes = maker_of(pickled)
-            made.append(maker(stamp, *arrays(data, shapes)))
+            made.append(maker_of(pickled)(stamp, *numbers))
         except Exception as error:  # other topics are still computed
             made.append(f'{type(error).__name__}: {error}')
     return made
 
 
-def arrays(data: bytes, shapes: Sequence[tuple[int, ...]]) -> list[Array]:
-    """Return the arrays that are concatenated in `data`."""
-    ends = np.cumsum([math.prod(shape) for shape in shapes])
-    flat = np.frombuffer(data) if data else np.empty(0)
-    return [part.reshape(shape) for part, shape in zip(np.split(flat, ends), shapes)]
-
-
 @lru_cache(maxsize=32)
-def maker_of(pickled: bytes) -> tuple[MessageBuilder, list[tuple[int, ...]]]:
-    """Return the builder of a topic's messages, with the shapes of its numbers."""
+def maker_of(pickled: bytes) -> MessageBuilder:
+    """Return the builder of a topic's messages."""
     return pickle.loads(pickled)

@@ -277,6 +277,8 @@ class LoopTables:
                 if gate.function is not None:
                     gate.code = self.functions.code(gate.function)
             channel.conditions = tuple(channel.gates)
+            if channel.snapshot is not None:
+                channel.snapshot.connect()
             if encoder is not None:
                 self.loop.parts = tuple(encoder.parts)
 

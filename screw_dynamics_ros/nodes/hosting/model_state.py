@@ -17,7 +17,7 @@ from std_msgs.msg import Header
 
 from screw_dynamics_ros.core.outputs import unit_of
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.data_path.records import Copy, ModelStatePart
+from screw_dynamics_ros.ros.data_path.records import ModelStatePart
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
 from screw_dynamics_ros.ros.messages.serialized import Contents, Template
@@ -29,6 +29,7 @@ from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VELOCITY
 from screw_dynamics_ros.ros.topics.publishers import Publishers
+from screw_dynamics_ros.ros.topics.snapshot import Copy
 
 from ..model.running_model import RunningModel
 from ..parameters import model_state_parameters
@@ -221,15 +222,8 @@ def encoded_part(
         part.since = source.element('valid_stamp')
         ends = np.cumsum([array.size for array in source.arrays])
         pairs = list(zip(np.split(data, ends[:-1]), source.arrays))
-    part.copies = tuple(copy_of(target, numbers) for target, numbers in pairs)
+    part.copies = tuple(Copy(*pair) for pair in pairs)
     return part
-
-
-def copy_of(target: Array, source: Array) -> Copy:
-    """Return numbers to be copied."""
-    numbers = Copy()
-    numbers.target, numbers.source = target, source
-    return numbers
 
 
 def message(layout: ModelStateLayout) -> Template:

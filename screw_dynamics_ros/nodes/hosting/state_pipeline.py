@@ -175,12 +175,25 @@ class StatePipeline(AnsweredStates):
                 self.answer()
             finally:
                 STATE_LOCK.release()
+            self.use_snapshots()
             with FAULTS.caught('work between joint states'):
                 self.deferred_work.use()
         except Exception as error:
             self.give_up(error)
         finally:
             self._free_since = time.monotonic()
+
+    def use_snapshots(self) -> None:
+        """Let outputs use the numbers of the states that they have left to Python."""
+        for channel in self.listened:
+            if channel.snapshot is not None:
+                with FAULTS.caught(f'output {channel.topic}'):
+                    channel.snapshot.use()
+
+    def pass_snapshots(self) -> None:
+        """Let the executor use snapshots; may be called in any thread."""
+        if self._node.executor is not None:
+            self._node.executor.create_task(FAULTS.guarded('a snapshot', self.use_snapshots))
 
     # --- with the lock of states ----------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from screw_dynamics_ros.ros.parameters import Specification
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
-from ..hosting.drawing import DrawingProcess, DrawnTopic, Source
+from ..hosting.drawing import DrawingProcess, DrawnNumbers, DrawnTopic
 
 TABLE = (
     Specification(
@@ -80,7 +80,7 @@ class MarkerPlan:
     """A drawing and its inputs for each state; without inputs it never changes."""
 
     drawing: MarkerShapes
-    sources: tuple[Source, ...] = ()
+    sources: tuple[DrawnNumbers, ...] = ()
 
 
 @dataclass(frozen=True)

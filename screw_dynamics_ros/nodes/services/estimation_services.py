@@ -193,12 +193,7 @@ class PayloadEstimation(HostPart):
         services.serve(
             'EstimatePayload', '~/estimate_payload', self.apply_estimate, self.estimation
         )
-        services.serve(
-            'AttachTool',
-            '~/attach_tool',
-            self.attach,
-            lambda: (describe_tool, ()),
-        )
+        services.serve('AttachTool', '~/attach_tool', self.attach, lambda: (describe_tool, ()))
 
     def stages(self) -> list[Stage]:
         """Return the stage that records joint states."""

@@ -145,10 +145,7 @@ class ServiceModel(ScalarJoints):
 
         Raises `UnknownNameError` with the field of the request.
         """
-        for link in (
-            frame[len(self.prefix) :] if frame.startswith(self.prefix) else '',
-            frame,
-        ):
+        for link in (frame[len(self.prefix) :] if frame.startswith(self.prefix) else '', frame):
             if link in self.robot.link_names:
                 return link
         raise UnknownNameError(

@@ -46,6 +46,7 @@ publish_message = External(
 clock_get_now = External('rcl_clock_get_now', ('address', 'address'), 'i32', read_clock)
 lock = External('pthread_mutex_lock', ('address',), 'i32')
 unlock = External('pthread_mutex_unlock', ('address',), 'i32')
+wake = External('eventfd_write', ('i32', 'i64'), 'i32')
 clock_gettime = External('clock_gettime', ('i32', 'address'), 'i32', read_time)
 kernel = Signature(('address',), 'void')
 step = Signature(('address', 'address'), 'i64')

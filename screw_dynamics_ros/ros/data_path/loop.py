@@ -37,6 +37,7 @@ from ..messages.cdr import STAMP_OFFSET, stamp_of_clock
 from ..process.rate_limit import use
 from ..topics import channel_record as c
 from ..topics.channel_record import EFFORT, VELOCITY
+from ..topics.snapshot import StateSnapshot, copy
 from ..topics.taken_message import ID_PLACE
 from ..topics.transport import delay_of, gap_before
 from .externals import (
@@ -56,11 +57,11 @@ from .externals import (
     wait,
     wait_set_add,
     wait_set_clear,
+    wake,
 )
 from .records import (
     DECLINED,
     STEP_FAILED,
-    Copy,
     InputRecord,
     LoopRecord,
     LoopStep,
@@ -408,13 +409,11 @@ def use_channels(loop: LoopRecord, start: int) -> None:
 
 @typed
 def state_of(loop: LoopRecord, channel: c.ChannelRecord) -> int:
-    """Return whether the numbers of an output are valid; Python may compute them."""
+    """Return whether the numbers of an output are valid; conditions may compute them."""
     state = c.VALID
     for k in range(len(channel.conditions)):
         if state == c.VALID:
             state = state_of_gate(loop, channel.conditions[k])
-    if state == c.FOR_PYTHON:
-        state = step(channel.check, channel, loop)
     return state
 
 
@@ -431,9 +430,7 @@ def state_of_gate(loop: LoopRecord, gate: c.Gate) -> int:
         is_before = seconds(time_of(loop, MONOTONIC)) <= gate.numbers[0]
         return c.VALID if is_before else c.NOT_VALID
     for k in range(len(gate.numbers)):
-        if gate.kind == c.FINITE and not math.isfinite(gate.numbers[k]):
-            return c.FOR_PYTHON
-        if gate.kind == c.POSITIVE and not gate.numbers[k] > 0.0:
+        if not gate.numbers[k] > 0.0:
             return c.NOT_VALID
     return c.VALID
 
@@ -482,8 +479,17 @@ def fill_part(part: ModelStatePart, has: int, stamp: int) -> None:
             part.data[k] = math.nan
 
 
-@typed
-def copy(numbers: Copy) -> None:
-    """Copy numbers."""
-    for k in range(len(numbers.source)):
-        numbers.target[k] = numbers.source[k]
+@compiled_step
+def take_snapshot(s: StateSnapshot, loop: LoopRecord) -> int:
+    """Copy the numbers of the current state for Python, unless that is done; a gate of outputs."""
+    if s.number != loop.mapper.accepted:
+        s.number = loop.mapper.accepted
+        s.stamp = loop.mapper.stamp
+        entry = s.entries[s.taken % len(s.entries)]
+        entry.stamp = s.stamp
+        for k in range(len(entry.copies)):
+            copy(entry.copies[k])
+        s.taken += 1
+        if loop.wakeup != 0:
+            wake(loop.wakeup, 1)
+    return c.NOT_VALID

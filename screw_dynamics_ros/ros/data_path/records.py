@@ -14,6 +14,7 @@ from screw_dynamics_ros.core.state_clock import StateClock
 from ..joint_states.completion import Completion
 from ..joint_states.stamped_messages import StampedMessages
 from ..topics.channel_record import ChannelRecord
+from ..topics.snapshot import Copy
 from ..topics.taken_message import STRUCT
 from ..topics.transport import SequenceGaps, TransportDelay
 
@@ -139,13 +140,6 @@ class LoopStep(Record):
     otherwise: Opaque | None
 
 
-class Copy(Record):
-    """Numbers (n,) to be copied."""
-
-    target: Floats
-    source: Floats
-
-
 class ModelStatePart(Record):
     """A part of the model state.
 
@@ -250,6 +244,8 @@ class LoopRecord(Record):
     channels, parts, preparations, steps, inputs : tuples
         Outputs, parts of the model state, steps before and after the kernel, further inputs.
     history : StateHistory
+    wakeup : int
+        The eventfd that wakes the thread for snapshots; 0 if they are used after each state.
     max_delay, arrival, delay, start : float
         [s].
     """
@@ -294,6 +290,7 @@ class LoopRecord(Record):
     steps: tuple[LoopStep, ...]
     inputs: tuple[InputRecord, ...]
     history: StateHistory
+    wakeup: int
     max_delay: float
     arrival: float
     delay: float

@@ -177,12 +177,7 @@ class Position(Field):
         return JointReading(q, found, np.ones_like(found))
 
     def _steps_by_turns(
-        self,
-        q: Array,
-        names: NameMap,
-        stamp: int,
-        policies: Policies,
-        heard: NDArray[np.int64],
+        self, q: Array, names: NameMap, stamp: int, policies: Policies, heard: NDArray[np.int64]
     ) -> Array:
         """Return multiples of 2 pi (k,) by which joints step that cannot move as fast."""
         joints = names.target

@@ -90,9 +90,7 @@ def find_layout(data: bytes, names: tuple[str, ...]) -> Layout:
     return Layout(data, bytes(mask), names, [(count, offset) for offset, count in places])
 
 
-def located(
-    data: bytes,
-) -> tuple[JointStateLayout, list[range], list[tuple[int, int]]]:
+def located(data: bytes) -> tuple[JointStateLayout, list[range], list[tuple[int, int]]]:
     """Return names and counts, the ranges of bytes that define the layout, and those of numbers.
 
     The latter are (offset, count) of positions, velocities and efforts. Raises ValueError if `data`

@@ -83,11 +83,7 @@ class Markers:
 
 
 def marker(
-    shape: MarkerShape,
-    number: int,
-    stamp: Time,
-    numbers: Sequence[float],
-    lifetime: float,
+    shape: MarkerShape, number: int, stamp: Time, numbers: Sequence[float], lifetime: float
 ) -> Marker:
     """visualization_msgs/Marker of a shape."""
     r, g, b, a = (float(np.float32(value)) for value in shape.color)

@@ -78,11 +78,7 @@ class Template:
     """
 
     def __init__(
-        self,
-        build: Build,
-        count: int,
-        layout: Sequence[str] = (),
-        contents: Contents | None = None,
+        self, build: Build, count: int, layout: Sequence[str] = (), contents: Contents | None = None
     ) -> None:
         self.contents = contents or Contents()
         # Numbers and a stamp that do not occur in names or lengths.

@@ -116,10 +116,7 @@ def trajectory_points(time: Array, q: Array, v: Array, a: Array, efforts: Array)
     for t, *rows in zip(time.tolist(), q.tolist(), v.tolist(), a.tolist(), efforts.tolist()):
         positions, velocities, accelerations, effort = rows
         point = JointTrajectoryPoint(
-            positions=positions,
-            velocities=velocities,
-            accelerations=accelerations,
-            effort=effort,
+            positions=positions, velocities=velocities, accelerations=accelerations, effort=effort
         )
         set_duration(point.time_from_start, t)
         points.append(point)

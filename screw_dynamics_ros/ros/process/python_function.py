@@ -32,11 +32,7 @@ class PythonFunction(Opaque):
     """
 
     def __init__(
-        self,
-        name: str,
-        function: Callable[[], int | None],
-        failed: int = 0,
-        arguments: int = 2,
+        self, name: str, function: Callable[[], int | None], failed: int = 0, arguments: int = 2
     ) -> None:
         self._name, self._function, self._failed = name, function, failed
         self._compiled = prototype(('address',) * arguments, 'i64')(self)

@@ -176,9 +176,7 @@ def undeclared(node: Node) -> list[str]:
 
 
 def check_parameters(
-    nodes: Sequence[Node],
-    is_known: Callable[[str], bool],
-    arguments: Sequence[str],
+    nodes: Sequence[Node], is_known: Callable[[str], bool], arguments: Sequence[str]
 ) -> None:
     """Refuse parameters that would be ignored, and files without a section for this process.
 

@@ -85,11 +85,7 @@ def read_arrays(path: Path | str, topic: str, count: int) -> StampedNumbers:
 
 
 def read_numbers(
-    path: Path | str,
-    topic: str,
-    kind: str,
-    count: int,
-    header_of: Callable[[bytes], Header],
+    path: Path | str, topic: str, kind: str, count: int, header_of: Callable[[bytes], Header]
 ) -> StampedNumbers:
     """Return the numbers that follow the headers of all messages with a valid stamp."""
     parts = []

@@ -17,14 +17,13 @@ from ..messages.cdr import packed
 from ..messages.serialized import Contents, Template
 from ..process.python_function import PythonFunction
 from ..process.rate_limit import RateLimit
-from .channel_record import FOR_PYTHON, NOT_VALID, TRUE, VALID, ChannelRecord, Gate
+from .channel_record import NOT_VALID, TRUE, ChannelRecord, Gate
 from .publishers import raw_publish
+from .snapshot import StateSnapshot
 
 #: Returns the serialized message with a stamp (from `packed`); None if there is nothing to publish.
 Encode = Callable[[bytes], 'bytes | None']
 
-#: The condition of outputs whose validity Python decides.
-IN_PYTHON = Gate(TRUE, np.full(1, FOR_PYTHON, dtype=np.int64))
 #: The condition of outputs that are not published for joint states.
 NO_OUTPUT = Gate(TRUE, np.full(1, NOT_VALID, dtype=np.int64))
 
@@ -35,8 +34,9 @@ class Channel(ChannelRecord):
     Parameters
     ----------
     publisher : rclpy.publisher.Publisher
-    message : Template or callable
-        A template with the current numbers, or a function that encodes the message.
+    message : Template or callable, optional
+        A template with the current numbers, or a function that encodes the message; without one,
+        messages are published by `send`.
     targets : mapping, optional
         Result of the model for each array of the template.
     velocity, effort : bool
@@ -46,11 +46,8 @@ class Channel(ChannelRecord):
         of a model state.
     numbers : (Contents, sequence of arrays), optional
         The numbers of a quantity, if they are not those of a template.
-    gates : sequence of Gate, optional
-        Conditions for publishing; None: `is_valid` is the only one.
-    is_valid : callable, optional
-        Whether there is something to publish, where the gates leave it to Python; may compute the
-        numbers.
+    gates : sequence of Gate
+        Conditions for publishing.
     rate : RateLimit, optional
         There are no valid numbers before it is due.
     rank : int
@@ -60,6 +57,8 @@ class Channel(ChannelRecord):
     follows_states : bool
         Whether the messages depend on joint states and parameters only, so that replays repeat
         them.
+    snapshot : StateSnapshot, optional
+        Of the numbers that a gate leaves to Python.
 
     Attributes
     ----------
@@ -82,37 +81,36 @@ class Channel(ChannelRecord):
     def __init__(
         self,
         publisher: Any,
-        message: Template | Encode,
+        message: Template | Encode | None = None,
         targets: Mapping[Any, Array] | None = None,
         *,
         name: str = '',
         numbers: tuple[Contents, Sequence[Array]] | None = None,
         velocity: bool = False,
         effort: bool = False,
-        is_valid: Callable[[], bool] | None = None,
-        gates: Sequence[Gate] | None = None,
+        gates: Sequence[Gate] = (),
         rate: RateLimit | None = None,
         rank: int = 0,
         is_held: bool = False,
         follows_states: bool = True,
+        snapshot: StateSnapshot | None = None,
     ) -> None:
         self.publisher, self.topic = publisher, publisher.topic_name
         self.send = raw_publish(publisher)
         self.targets: Mapping[Any, Array] = targets or {}
         self.velocity, self.effort = velocity, effort
-        self.is_valid, self.is_held = is_valid, is_held
-        self.rank, self.follows_states = rank, follows_states
+        self.is_held = is_held
+        self.rank, self.follows_states, self.snapshot = rank, follows_states, snapshot
         if numbers is None and isinstance(message, Template):
             numbers = message.contents, message.arrays
         self.name = name if numbers is not None else ''
         self.contents, self.arrays = numbers or (Contents(), ())
-        self.gates = gates if gates is not None else () if is_valid is None else (IN_PYTHON,)
-        self.check = PythonFunction(f'output {self.topic}', self._check)
+        self.gates = gates
         self.sender = PythonFunction(f'output {self.topic}', self._send)
         self.state, self.is_read, self.is_muted = NOT_VALID, False, False
         self.valid_stamp = NEVER_STAMP
         self.message = message
-        self._encode: Encode = message.encode if isinstance(message, Template) else message
+        self._encode: Encode | None = message.encode if isinstance(message, Template) else message
         self.enabled = True
         self.refresh: Callable[[], None] | None = None
         self.rate = rate
@@ -120,16 +118,13 @@ class Channel(ChannelRecord):
         self.explained = ''
         self.listeners = 0
 
-    def _check(self) -> int:
-        return VALID if self.is_valid is not None and self.is_valid() else NOT_VALID
-
     def _send(self) -> None:
         """Publish the numbers of the current joint state."""
         self.publish(packed(self.valid_stamp))
 
     def publish(self, stamp: bytes) -> None:
         """Publish the current message, if there is one, with a stamp from `packed`."""
-        data = self._encode(stamp)
+        data = self._encode(stamp) if self._encode is not None else None
         if data is not None:
             self.send(data)
             self.published += 1

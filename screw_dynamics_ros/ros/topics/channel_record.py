@@ -14,8 +14,8 @@ from screw_dynamics_ros.core.compile.typed.records import Opaque, Record
 from ..process.rate_limit import RateLimit
 
 VELOCITY, EFFORT = 1, 2
-NOT_VALID, VALID, FOR_PYTHON = range(3)
-FINITE, POSITIVE, TRUE, BEFORE, CALL = range(5)
+NOT_VALID, VALID = range(2)
+POSITIVE, TRUE, BEFORE, CALL = range(4)
 
 
 class Gate(Record):
@@ -24,12 +24,11 @@ class Gate(Record):
     Attributes
     ----------
     kind : int
-        FINITE: all numbers are finite, otherwise Python reports it. POSITIVE: all are greater than
-        0. TRUE: the integer is one of NOT_VALID, VALID and FOR_PYTHON. BEFORE: the number is a time
-        on the monotonic clock [s] that has not passed. CALL: the function returns one of NOT_VALID,
-        VALID and FOR_PYTHON for the record. FOR_PYTHON: `ChannelRecord.check` decides.
+        POSITIVE: all numbers are greater than 0. TRUE: the integer is VALID. BEFORE: the number is
+        a time on the monotonic clock [s] that has not passed. CALL: the function returns VALID or
+        NOT_VALID for the record.
     numbers : array or None
-        Of FINITE, POSITIVE and BEFORE.
+        Of POSITIVE and BEFORE.
     state : (1,) array of int or None
         Of TRUE.
     record, code : Opaque or None
@@ -86,8 +85,8 @@ class ChannelRecord(Record):
         The rcl_publisher_t, None if Python publishes.
     serialized : Opaque
         The rcl_serialized_message_t.
-    check, sender : Opaque
-        Functions of Python: whether the numbers are valid, which may compute them; publish.
+    sender : Opaque
+        A function of Python that publishes.
     stamps : tuple of MessageStamp
     needs : int
         VELOCITY | EFFORT.
@@ -107,7 +106,6 @@ class ChannelRecord(Record):
     is_published: bool
     handle: Opaque | None
     serialized: Opaque
-    check: Opaque
     sender: Opaque
     stamps: tuple[MessageStamp, ...]
     needs: int

@@ -18,7 +18,7 @@ from screw_dynamics_ros.cli.annotate import tables
 from screw_dynamics_ros.cli.annotate.command import main
 from screw_dynamics_ros.cli.annotate.request import Request
 from screw_dynamics_ros.core import AnnotationSettings, Robot, annotate_arrays
-from screw_dynamics_ros.entry import DONE, NEGATIVE, PARTIAL, UNUSABLE
+from screw_dynamics_ros.entry import DONE, NEGATIVE, PARTIAL
 from support.recordings import JOINT_STATE, STORE, STRING, joint_state, string, writing
 from support.robots import urdf_path
 
@@ -190,11 +190,12 @@ def test_repeated_it_is_identical(tmp_path, recorded):
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith('.')]
 
 
-def test_an_annotated_recording_can_be_annotated_again(tmp_path, recorded, capsys):
+def test_an_annotated_recording_can_be_annotated_again(tmp_path, recorded, refused):
     first, second = tmp_path / 'a.mcap', tmp_path / 'b.mcap'
     main([str(recorded()), '-o', str(first), '--outputs', 'gravity'])
-    assert main([str(first), '-o', str(second), '--outputs', 'gravity']) == NEGATIVE
-    assert '/dynamics/gravity is already recorded' in capsys.readouterr().err
+    assert '/dynamics/gravity is already recorded' in refused(
+        main, first, '-o', second, '--outputs', 'gravity'
+    )
     options = ['--outputs', 'gravity', '--namespace', 'again']
     assert main([str(first), '-o', str(second), *options]) == DONE
     found = contents(second)
@@ -252,7 +253,9 @@ def test_a_table(tmp_path, recorded, motion):
     assert read.schema.metadata[b'joint_names'].decode().split(',') == list(names)
 
 
-def test_a_table_that_is_not_completed_is_removed(tmp_path, recorded, monkeypatch, capsys):
+def test_a_table_that_is_not_completed_is_removed(
+    tmp_path, recorded, monkeypatch, refused, unusable
+):
     """Neither is one that exists replaced."""
     pytest.importorskip('pyarrow')
     table, source = tmp_path / 'out.parquet', recorded()
@@ -267,13 +270,11 @@ def test_a_table_that_is_not_completed_is_removed(tmp_path, recorded, monkeypatc
 
         monkeypatch.setattr(tables.ParquetTable, 'add', fail)
         for target in ([], ['-o', str(tmp_path / 'out.mcap')]):
-            assert main([str(source), '--parquet', str(table), *target]) == UNUSABLE
-            assert 'disk full' in capsys.readouterr().err
+            assert 'disk full' in unusable(main, source, '--parquet', table, *target)
             assert set(tmp_path.iterdir()) == before
     monkeypatch.setattr(tables.ParquetTable, 'add', add)
     table.write_text('precious')
-    assert main([str(source), '--parquet', str(table)]) == NEGATIVE
-    assert f'{table} already exists' in capsys.readouterr().err
+    assert f'{table} already exists' in refused(main, source, '--parquet', table)
     assert table.read_text() == 'precious'
 
 
@@ -310,11 +311,7 @@ def test_a_payload_is_read_in_the_order_of_its_parameter():
 @pytest.mark.parametrize(
     ('kind', 'data', 'text'),
     [
-        (
-            JOINT_STATE,
-            string('text'),
-            ' is of type sensor_msgs/msg/JointState; give --urdf, or',
-        ),
+        (JOINT_STATE, string('text'), ' is of type sensor_msgs/msg/JointState; give --urdf, or'),
         (
             STRING,
             b'\0\1\0\0\xff\xff\xff\x7f<robot',
@@ -322,42 +319,42 @@ def test_a_payload_is_read_in_the_order_of_its_parameter():
         ),
     ],
 )
-def test_a_topic_that_is_no_description(tmp_path, capsys, kind, data, text):
+def test_a_topic_that_is_no_description(tmp_path, refused, kind, data, text):
     topics = {'/joint_states': JOINT_STATE, '/robot_description': kind}
     with writing(tmp_path / 'run', topics) as put:
         put('/robot_description', START, data)
-    assert main([str(tmp_path / 'run'), '-o', str(tmp_path / 'out.mcap')]) == NEGATIVE
-    error = capsys.readouterr().err
+    error = refused(main, tmp_path / 'run', '-o', tmp_path / 'out.mcap')
     assert f'{tmp_path / "run"}: ' in error
     assert f'/robot_description{text}' in error
 
 
-def test_no_description(tmp_path, recorded, capsys):
+def test_no_description(tmp_path, recorded, refused):
     source = recorded(description=None)
-    assert main([str(source), '-o', str(tmp_path / 'out.mcap')]) == NEGATIVE
-    assert '/robot_description has no message; give --urdf' in capsys.readouterr().err
+    assert '/robot_description has no message; give --urdf' in refused(
+        main, source, '-o', tmp_path / 'out.mcap'
+    )
     options = ['--urdf', str(urdf_path('panda'))]
     assert main([str(source), '-o', str(tmp_path / 'out.mcap'), *options]) == DONE
 
 
-def test_a_description_of_another_robot(tmp_path, recorded, capsys):
+def test_a_description_of_another_robot(tmp_path, recorded, refused):
     options = ['--urdf', str(urdf_path('planar_2r'))]
-    assert main([str(recorded()), '-o', str(tmp_path / 'out.mcap'), *options]) == NEGATIVE
-    assert 'names no joint of this robot' in capsys.readouterr().err
+    assert 'names no joint of this robot' in refused(
+        main, recorded(), '-o', tmp_path / 'out.mcap', *options
+    )
     assert not (tmp_path / 'out.mcap').exists()
 
 
 @pytest.mark.parametrize('share', [0.4, 0.95])
-def test_truncated_recordings_are_named(tmp_path, recorded, share, capsys):
+def test_truncated_recordings_are_named(tmp_path, recorded, share, refused):
     data = (recorded() / 'run.mcap').read_bytes()
     (tmp_path / 'cut.mcap').write_bytes(data[: int(share * len(data))])
-    assert main([str(tmp_path / 'cut.mcap'), '-o', str(tmp_path / 'out.mcap')]) == NEGATIVE
-    assert 'cut.mcap' in capsys.readouterr().err
+    assert 'cut.mcap' in refused(main, tmp_path / 'cut.mcap', '-o', tmp_path / 'out.mcap')
     assert not list(tmp_path.glob('*out*'))
 
 
 @pytest.mark.parametrize('what', ['joint states', 'log', 'checksum'])
-def test_a_broken_chunk_leaves_nothing(tmp_path, recorded, what, capsys):
+def test_a_broken_chunk_leaves_nothing(tmp_path, recorded, what, refused):
     """The list of messages of some topic, or a chunk that is not what its checksum says."""
     source = recorded() / 'run.mcap'
     data = bytearray(source.read_bytes())
@@ -373,16 +370,14 @@ def test_a_broken_chunk_leaves_nothing(tmp_path, recorded, what, capsys):
         place = chunk.message_index_offsets[topics[topic]]
         data[place : place + 9] = bytes(9)
     (tmp_path / 'broken.mcap').write_bytes(data)
-    assert main([str(tmp_path / 'broken.mcap'), '-o', str(tmp_path / 'out.mcap')]) == NEGATIVE
-    assert 'broken.mcap' in capsys.readouterr().err
+    assert 'broken.mcap' in refused(main, tmp_path / 'broken.mcap', '-o', tmp_path / 'out.mcap')
     assert not list(tmp_path.glob('*out*'))
     assert not list(tmp_path.glob('.*'))
 
 
-def test_outputs_are_not_overwritten(tmp_path, recorded, capsys):
+def test_outputs_are_not_overwritten(tmp_path, recorded, refused):
     (tmp_path / 'out.mcap').write_text('precious')
-    assert main([str(recorded()), '-o', str(tmp_path / 'out.mcap')]) == NEGATIVE
-    assert 'already exists' in capsys.readouterr().err
+    assert 'already exists' in refused(main, recorded(), '-o', tmp_path / 'out.mcap')
     assert (tmp_path / 'out.mcap').read_text() == 'precious'
 
 
@@ -399,27 +394,26 @@ def test_outputs_are_not_overwritten(tmp_path, recorded, capsys):
         (['--set', 'state_timeout=-1'], 'state_timeout must be a finite number >= 0'),
     ],
 )
-def test_bad_arguments_are_named(tmp_path, recorded, capsys, options, text):
-    assert main([str(recorded()), '-o', str(tmp_path / 'out.mcap'), *options]) == UNUSABLE
-    assert text in capsys.readouterr().err
+def test_bad_arguments_are_named(tmp_path, recorded, unusable, options, text):
+    assert text in unusable(main, recorded(), '-o', tmp_path / 'out.mcap', *options)
 
 
-def test_an_output_or_a_table_is_needed(recorded, capsys):
-    assert main([str(recorded())]) == UNUSABLE
-    assert 'argument -o: give an output, or a table with --parquet' in capsys.readouterr().err
+def test_an_output_or_a_table_is_needed(recorded, unusable):
+    assert 'argument -o: give an output, or a table with --parquet' in unusable(main, recorded())
 
 
-def test_more_messages_than_the_metadata_states(tmp_path, recorded, capsys):
+def test_more_messages_than_the_metadata_states(tmp_path, recorded, refused):
     source = recorded(storage='sqlite3')
     metadata = source / 'metadata.yaml'
     text = metadata.read_text()
     assert text.count(f'message_count: {COUNT}\n') == 1
     metadata.write_text(text.replace(f'message_count: {COUNT}\n', 'message_count: 100\n'))
-    assert main([str(source), '-o', str(tmp_path / 'out.mcap')]) == NEGATIVE
-    assert 'more messages on /joint_states than its metadata states: 100' in capsys.readouterr().err
+    assert 'more messages on /joint_states than its metadata states: 100' in refused(
+        main, source, '-o', tmp_path / 'out.mcap'
+    )
 
 
-def test_no_valid_state(tmp_path, motion, capsys):
+def test_no_valid_state(tmp_path, motion, refused):
     """Messages that name a joint twice are invalid."""
     names, _, q, _, _ = motion
     topics = {'/joint_states': JOINT_STATE, '/robot_description': STRING}
@@ -429,23 +423,24 @@ def test_no_valid_state(tmp_path, motion, capsys):
             twice = joint_state(START, [*names, names[0]], np.append(row, row[0]))
             put('/joint_states', START, twice)
     options = ['--outputs', 'gravity']
-    assert main([str(tmp_path / 'run'), '-o', str(tmp_path / 'out.mcap'), *options]) == NEGATIVE
-    assert 'no valid state of the robot: ' in capsys.readouterr().err
+    assert 'no valid state of the robot: ' in refused(
+        main, tmp_path / 'run', '-o', tmp_path / 'out.mcap', *options
+    )
 
 
-def test_frames_that_do_not_exist(tmp_path, recorded, capsys):
+def test_frames_that_do_not_exist(tmp_path, recorded, refused):
     options = ['--frames', 'tip']
-    assert main([str(recorded()), '-o', str(tmp_path / 'out.mcap'), *options]) == NEGATIVE
-    assert "no link named 'tip'" in capsys.readouterr().err
+    assert "no link named 'tip'" in refused(main, recorded(), '-o', tmp_path / 'out.mcap', *options)
 
 
-def test_pyarrow_is_named_when_it_is_missing(tmp_path, recorded, capsys, monkeypatch):
+def test_pyarrow_is_named_when_it_is_missing(tmp_path, recorded, refused, monkeypatch):
     monkeypatch.setitem(sys.modules, 'pyarrow', None)
-    assert main([str(recorded()), '--parquet', str(tmp_path / 'a.parquet')]) == NEGATIVE
-    assert 'install it with "pip install pyarrow"' in capsys.readouterr().err
+    assert 'install it with "pip install pyarrow"' in refused(
+        main, recorded(), '--parquet', tmp_path / 'a.parquet'
+    )
 
 
-def test_a_full_disk_leaves_nothing(tmp_path, recorded, monkeypatch, capsys):
+def test_a_full_disk_leaves_nothing(tmp_path, recorded, monkeypatch, unusable):
     from screw_dynamics_ros.ros.recordings.mcap import McapWriter
 
     def fail(*_):
@@ -453,8 +448,9 @@ def test_a_full_disk_leaves_nothing(tmp_path, recorded, monkeypatch, capsys):
 
     source = recorded()
     monkeypatch.setattr(McapWriter, 'close', fail)
-    assert main([str(source), '-o', str(tmp_path / 'out.mcap')]) == UNUSABLE
-    assert f'cannot write {tmp_path / "out.mcap"}: No space left' in capsys.readouterr().err
+    assert f'cannot write {tmp_path / "out.mcap"}: No space left' in unusable(
+        main, source, '-o', tmp_path / 'out.mcap'
+    )
     assert not list(tmp_path.glob('*out*'))
 
 
@@ -472,7 +468,7 @@ def arm_alone(folder, motion):
     return folder / 'arm'
 
 
-def test_joints_that_no_message_reports_are_named_at_once(tmp_path, motion, capsys):
+def test_joints_that_no_message_reports_are_named_at_once(tmp_path, motion, capsys, refused):
     """Before anything is computed, with what helps; then this helps."""
     source, target = str(arm_alone(tmp_path, motion)), tmp_path / 'out.mcap'
     options = [source, '-o', str(target), '--outputs', 'external_torque,gravity']
@@ -480,24 +476,23 @@ def test_joints_that_no_message_reports_are_named_at_once(tmp_path, motion, caps
     remedy = '--leave-out panda_finger_joint1'
     assert f'has positions of panda_finger_joint1; {remedy}' in capsys.readouterr().err
     zero = [*options[:-1], 'external_torque', '--set', 'position_policy=zero']
-    assert main(zero) == NEGATIVE
-    assert f'has efforts of panda_finger_joint1; {remedy}' in capsys.readouterr().err
+    assert f'has efforts of panda_finger_joint1; {remedy}' in refused(main, *zero)
     assert not target.exists()
     assert main([*options, *remedy.split()]) == DONE
     found = contents(target)
     for topic in ('/dynamics/gravity', '/wrench_estimator/external_torque'):
         assert len(found[topic]) == COUNT
-    assert main([*options[:2], 'x.mcap', '--leave-out', 'panda_joint9']) == NEGATIVE
-    assert "no joint named 'panda_joint9'" in capsys.readouterr().err
+    assert "no joint named 'panda_joint9'" in refused(
+        main, *options[:2], 'x.mcap', '--leave-out', 'panda_joint9'
+    )
 
 
-def test_topics_without_messages_have_a_reason(tmp_path, recorded, motion, capsys):
+def test_topics_without_messages_have_a_reason(tmp_path, recorded, motion, said, refused):
     """Some without: status and reason; all without: nothing is written."""
     target = tmp_path / 'out.mcap'
     options = ['-o', str(target), '--outputs']
     none = str(recorded(drop=('effort',)))
-    assert main([none, *options, 'external_torque,gravity']) == PARTIAL
-    out = capsys.readouterr().out
+    out = said(main, none, *options, 'external_torque,gravity', status=PARTIAL)
     assert f'{COUNT} /dynamics/gravity' in out
     reason = 'no state has all efforts, as effort_policy requires'
     assert f'no message on /wrench_estimator/external_torque: {reason}' in out
@@ -510,14 +505,13 @@ def test_topics_without_messages_have_a_reason(tmp_path, recorded, motion, capsy
         for k, stamp in enumerate(t.tolist()):
             put('/joint_states', stamp, joint_state(stamp, names, q[k], v[k], gaps[k]))
     urdf = ['--urdf', str(urdf_path('panda'))]
-    assert main([str(tmp_path / 'gaps'), *options, 'external_torque', *urdf]) == NEGATIVE
-    err = capsys.readouterr().err
+    err = refused(main, tmp_path / 'gaps', *options, 'external_torque', *urdf)
     assert reason in err
     assert names[4] in err
     assert not target.exists()
 
 
-def test_joints_of_other_names(tmp_path, recorded, motion, capsys):
+def test_joints_of_other_names(tmp_path, recorded, motion, refused):
     """The same outputs; what was recorded is copied as it is."""
     names, t, q, v, tau = motion
     topics = {'/joint_states': JOINT_STATE, '/robot_description': STRING}
@@ -536,8 +530,9 @@ def test_joints_of_other_names(tmp_path, recorded, motion, capsys):
     for topic in ('/dynamics/gravity', '/wrench_estimator/external_torque'):
         assert found[topic] == expected[topic]
     assert found['/joint_states'] == contents(source)['/joint_states']
-    assert main([str(source), '-o', str(tmp_path / 'c.mcap'), '--rename', 'elbow:=x']) == NEGATIVE
-    assert f"other has no joint 'elbow'; it has {strange[0]}, " in capsys.readouterr().err
+    assert f"other has no joint 'elbow'; it has {strange[0]}, " in refused(
+        main, source, '-o', tmp_path / 'c.mcap', '--rename', 'elbow:=x'
+    )
 
 
 @pytest.mark.parametrize('name', ['out.mcap', 'out'])

@@ -18,7 +18,7 @@ pytest.importorskip('distributed')
 from screw_dynamics_ros.cli.annotate import folders
 from screw_dynamics_ros.cli.annotate.command import main
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.entry import DONE, NEGATIVE, PARTIAL, UNUSABLE
+from screw_dynamics_ros.entry import DONE, PARTIAL
 from support.paths import ROOT
 from support.recordings import write_stack
 from support.robots import urdf_path
@@ -93,14 +93,15 @@ def test_killed_and_resumed_it_is_the_same(tmp_path, runs):
         alone.unlink()
 
 
-def test_what_is_done_is_not_done_again(tmp_path, capsys):
+def test_what_is_done_is_not_done_again(tmp_path, said):
     """Without a cluster, as there is nothing to do."""
     (tmp_path / 'in').mkdir()
     (tmp_path / 'out').mkdir()
     for name in ('in/a.mcap', 'out/a.mcap'):
         (tmp_path / name).write_text('x')
-    assert main([str(tmp_path / 'in'), '-o', str(tmp_path / 'out')]) == DONE
-    assert '1 recordings: 0 annotated, 1 existed, 0 failed' in capsys.readouterr().out
+    assert '1 recordings: 0 annotated, 1 existed, 0 failed' in said(
+        main, tmp_path / 'in', '-o', tmp_path / 'out'
+    )
 
 
 def test_folders_of_recordings_are_found(tmp_path):
@@ -142,41 +143,37 @@ def test_a_process_that_fails_is_reported(tmp_path, monkeypatch, capsys):
     ]
 
 
-def test_a_folder_needs_a_folder(tmp_path, capsys):
+def test_a_folder_needs_a_folder(tmp_path, unusable):
     for options in ([], ['-o', str(tmp_path / 'out'), '--parquet', str(tmp_path / 'a.parquet')]):
-        assert main([str(tmp_path), *(options or ['--parquet', 'a.parquet'])]) == UNUSABLE
-        assert 'requires -o FOLDER, without --parquet' in capsys.readouterr().err
+        assert 'requires -o FOLDER, without --parquet' in unusable(
+            main, tmp_path, *(options or ['--parquet', 'a.parquet'])
+        )
 
 
-def test_outputs_with_one_name_are_refused(tmp_path, capsys):
+def test_outputs_with_one_name_are_refused(tmp_path, refused):
     for name in ('a.mcap', 'a.db3'):
         (tmp_path / name).write_text('')
-    assert main([str(tmp_path), '-o', str(tmp_path / 'out')]) == NEGATIVE
-    assert 'would both become' in capsys.readouterr().err
+    assert 'would both become' in refused(main, tmp_path, '-o', tmp_path / 'out')
 
 
-def test_a_folder_without_recordings(tmp_path, capsys):
-    assert main([str(tmp_path), '-o', str(tmp_path / 'out')]) == NEGATIVE
-    assert 'no recordings' in capsys.readouterr().err
+def test_a_folder_without_recordings(tmp_path, refused):
+    assert 'no recordings' in refused(main, tmp_path, '-o', tmp_path / 'out')
 
 
-def test_dask_is_named_when_it_is_missing(tmp_path, capsys, monkeypatch):
+def test_dask_is_named_when_it_is_missing(tmp_path, refused, monkeypatch):
     monkeypatch.setitem(sys.modules, 'distributed', None)
     (tmp_path / 'a.mcap').write_text('')
-    assert main([str(tmp_path), '-o', str(tmp_path / 'out')]) == NEGATIVE
-    assert folders.INSTALL in capsys.readouterr().err
+    assert folders.INSTALL in refused(main, tmp_path, '-o', tmp_path / 'out')
 
 
-def test_a_cluster_that_is_not_there(tmp_path, capsys, monkeypatch):
+def test_a_cluster_that_is_not_there(tmp_path, refused, monkeypatch):
     monkeypatch.setattr(folders, 'SCHEDULER_TIMEOUT_S', 0.2)
     (tmp_path / 'a.mcap').write_text('')
     options = ['--scheduler', 'nowhere:1']
-    assert main([str(tmp_path), '-o', str(tmp_path / 'out'), *options]) == NEGATIVE
-    assert 'no scheduler at nowhere:1' in capsys.readouterr().err
+    assert 'no scheduler at nowhere:1' in refused(main, tmp_path, '-o', tmp_path / 'out', *options)
 
 
-def test_a_file_in_place_of_the_output_folder(tmp_path, capsys):
+def test_a_file_in_place_of_the_output_folder(tmp_path, unusable):
     (tmp_path / 'in').mkdir()
     (tmp_path / 'out').write_text('')
-    assert main([str(tmp_path / 'in'), '-o', str(tmp_path / 'out')]) == UNUSABLE
-    assert 'is not a folder' in capsys.readouterr().err
+    assert 'is not a folder' in unusable(main, tmp_path / 'in', '-o', tmp_path / 'out')

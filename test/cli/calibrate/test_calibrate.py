@@ -288,7 +288,7 @@ def test_files_and_options(tmp_path, recorded, capsys):
     assert '0.01 of 40 measurements is less than one' in capsys.readouterr().err
 
 
-def test_several_targets(tmp_path, truth, capsys):
+def test_several_targets(tmp_path, truth, said, refused):
     """C-018: reflectors on two links in one file, without --link; each has its pose, and offsets
     have units.
     """
@@ -305,8 +305,7 @@ def test_several_targets(tmp_path, truth, capsys):
     text = ''.join(','.join(map(str, row)) + '\n' for row in [header, *rows])
     path.write_text(text)
     known = [UR5, path, '--position-deviation', 1e-5, '--output', output]
-    assert main([*map(str, known)]) == DONE
-    printed = capsys.readouterr().out
+    printed = said(main, *map(str, known))
     assert '60 measured points' in printed
     for name, (link, x) in carried.items():
         found = re.search(rf'target {name} on {link}: xyz="(.*?)"', printed).group(1).split()
@@ -315,21 +314,19 @@ def test_several_targets(tmp_path, truth, capsys):
     nominal, result = (Robot.from_urdf(x, backend='reference') for x in (UR5, output))
     assert misplaced(result, truth, q) < 0.2 * misplaced(nominal, truth, q)
 
-    assert main([*map(str, known), '--estimate', 'offsets,base,target', '--force']) == DONE
-    assert re.search(r'elbow_joint.offset +\S+ +\S+  rad\n', capsys.readouterr().out)
+    assert re.search(
+        r'elbow_joint.offset +\S+ +\S+  rad\n',
+        said(main, *map(str, known), '--estimate', 'offsets,base,target', '--force'),
+    )
     for wrong, message in (
-        (
-            text.replace(',a,tool0', ',side,tool0', 1),
-            "target 'side' is on link 'wrist_1_link' and",
-        ),
+        (text.replace(',a,tool0', ',side,tool0', 1), "target 'side' is on link 'wrist_1_link' and"),
         (text.replace(',a,tool0', ',a,', 1), 'measurement 2 does not name its link'),
         (text.replace(',a,tool0', ',a,hand'), "no link 'hand'"),
         (text.replace(',a,tool0', ',base,tool0'), "target 'base' has the name of a joint or"),
         (re.sub(r'(?m),[^,]*,[^,]*$', '', text), 'does not name its link; fill the column link'),
     ):
         path.write_text(wrong)
-        assert main([*map(str, known)]) == NEGATIVE
-        assert message in capsys.readouterr().err
+        assert message in refused(main, *map(str, known))
 
 
 def rms_of(name, text):

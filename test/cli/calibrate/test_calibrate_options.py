@@ -25,7 +25,7 @@ from screw_dynamics_ros.cli.calibrate.command import (
 from screw_dynamics_ros.cli.calibrate.measurement_file import MeasurementFile
 from screw_dynamics_ros.cli.command_line import UnusableError
 from screw_dynamics_ros.core.description import read_urdf
-from screw_dynamics_ros.entry import DONE, INTERRUPTED, UNUSABLE
+from screw_dynamics_ros.entry import INTERRUPTED, UNUSABLE
 from support.paths import URDF
 
 PLANAR = URDF / 'planar_2r.urdf'
@@ -113,7 +113,7 @@ def test_progress_of_the_folds(points, monkeypatch):
     assert shown == [(k / 4, f'fold {k}') for k in (1, 2, 3)]
 
 
-def test_files_that_cannot_be_written(points, tmp_path, capsys):
+def test_files_that_cannot_be_written(points, tmp_path, capsys, said):
     """The picture into a file of another kind; the report is printed before."""
     pytest.importorskip('matplotlib')
     more = ['--robust', '--force']
@@ -124,8 +124,7 @@ def test_files_that_cannot_be_written(points, tmp_path, capsys):
     assert f'argument --picture: cannot write {picture}: ' in printed.err
     picture, output = tmp_path / 'x.svg', tmp_path / 'x.urdf'
     more += ['--picture', str(picture), '--output', str(output)]
-    assert main(options(points, *more)) == DONE
-    out = capsys.readouterr().out
+    out = said(main, *options(points, *more))
     assert out.endswith(f'written: {output}\nwritten: {picture}\n')
     assert '<svg' in picture.read_text()
     (elbow,) = (j for j in read_urdf(output.read_text()).joints if j.name == 'joint2')
@@ -136,7 +135,7 @@ def test_files_that_cannot_be_written(points, tmp_path, capsys):
     assert np.isfinite(yaw)
 
 
-def test_interruption_and_missing_matplotlib(points, monkeypatch, capsys):
+def test_interruption_and_missing_matplotlib(points, monkeypatch, capsys, unusable):
     def interrupted(*_):
         raise KeyboardInterrupt
 
@@ -144,8 +143,9 @@ def test_interruption_and_missing_matplotlib(points, monkeypatch, capsys):
         raise ImportError
 
     monkeypatch.setattr(command.report, 'save_picture', missing)
-    assert main(options(points, '--robust', '--force', '--picture', 'x.png')) == UNUSABLE
-    assert 'argument --picture: requires matplotlib' in capsys.readouterr().err
+    assert 'argument --picture: requires matplotlib' in unusable(
+        main, *options(points, '--robust', '--force', '--picture', 'x.png')
+    )
     monkeypatch.setattr(command, 'calibrated', interrupted)
     assert main(options(points)) == INTERRUPTED
     assert 'calibrate: interrupted' in capsys.readouterr().err

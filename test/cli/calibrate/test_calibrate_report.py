@@ -13,6 +13,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 from scipy.stats import norm, t
 
+from screw_dynamics_ros.cli import command_line
 from screw_dynamics_ros.cli.calibrate import report
 from screw_dynamics_ros.cli.report import text
 from screw_dynamics_ros.core.description import read_urdf
@@ -171,7 +172,7 @@ def test_picture_of_norms(tmp_path, monkeypatch, result, columns):
     """A plot for each unit; fitted, held-out and excluded measurements at their numbers from 1."""
     pytest.importorskip('matplotlib')
     figures = []
-    monkeypatch.setattr(report, 'save_figure', lambda figure, *_: figures.append(figure))
+    monkeypatch.setattr(command_line, 'save_figure', lambda figure, *_: figures.append(figure))
     part = slice(-columns, None)
     found = replace(result, residuals_before=BEFORE[:, part], residuals_after=AFTER[:, part])
     report.save_picture(found, 'points', tmp_path / 'new' / 'x.png')

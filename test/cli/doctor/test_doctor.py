@@ -37,10 +37,9 @@ def examine(*arguments: object) -> int:
     return doctor.main([str(argument) for argument in arguments])
 
 
-def test_a_sound_description(capsys):
+def test_a_sound_description(said):
     pytest.importorskip('pinocchio')
-    assert examine(PANDA, '--strict') == DONE
-    report = capsys.readouterr().out
+    report = said(doctor.main, PANDA, '--strict')
     assert 'robot panda: 13 links' in report
     assert '19.1713 kg' in report
     assert 'agrees to 1e-06' in report
@@ -49,13 +48,14 @@ def test_a_sound_description(capsys):
     assert row.split() == ['panda_joint7', 'revolute', '-2.897', '2.897', '2.61', '12', '1.448']
 
 
-def test_mimic_joints_of_pinocchio_are_coupled(capsys):
+def test_mimic_joints_of_pinocchio_are_coupled(said):
     pytest.importorskip('pinocchio')
-    assert examine(urdf_path('gripper_tree'), '--strict') == DONE
-    assert 'mimic joints are read as independent joints' in capsys.readouterr().out
+    assert 'mimic joints are read as independent joints' in said(
+        doctor.main, urdf_path('gripper_tree'), '--strict'
+    )
 
 
-def test_coriolis_torques_of_zero_agree(tmp_path, capsys):
+def test_coriolis_torques_of_zero_agree(tmp_path, said):
     """Cubes on their axes have none; those of Pinocchio are differences of rounded torques."""
     pytest.importorskip('pinocchio')
     mass = '<inertial><origin xyz="0 0 .1"/><mass value="1"/>{}</inertial>'.format(
@@ -70,8 +70,7 @@ def test_coriolis_torques_of_zero_agree(tmp_path, capsys):
             joint('b', 'y', 'z', f'<axis xyz="0 0 1"/>{limit}'),
         )
     )
-    assert examine(path, '--strict') == DONE
-    assert 'agrees to 1e-06' in capsys.readouterr().out
+    assert 'agrees to 1e-06' in said(doctor.main, path, '--strict')
 
 
 def test_masses_that_joints_carry():
@@ -108,17 +107,13 @@ def test_doubtful_descriptions(tmp_path: Path, capsys):
 
 @pytest.mark.parametrize(
     ('text', 'status', 'words'),
-    [
-        ('<robot', NEGATIVE, 'refused: '),
-        (None, UNUSABLE, 'cannot read'),
-    ],
+    [('<robot', NEGATIVE, 'refused: '), (None, UNUSABLE, 'cannot read')],
 )
-def test_what_cannot_be_examined(text, status, words, tmp_path: Path, capsys):
+def test_what_cannot_be_examined(text, status, words, tmp_path: Path, said):
     file = tmp_path / 'robot.urdf'
     if text is not None:
         file.write_text(text)
-    assert examine(file) == status
-    assert words in capsys.readouterr().err
+    assert words in said(doctor.main, file, status=status)
 
 
 @pytest.mark.parametrize('option', ['--seconds', '--wait'])
@@ -130,29 +125,27 @@ def test_impossible_times_are_refused_with_the_range(option, value, capsys):
     assert f"argument {option}: '{value}' is not between 0 and 600 s" in message
 
 
-def test_a_missing_file_is_named_with_its_argument(tmp_path, capsys):
-    assert examine(tmp_path / 'none.urdf') == UNUSABLE
-    assert capsys.readouterr().err == (
+def test_a_missing_file_is_named_with_its_argument(tmp_path, unusable):
+    assert unusable(doctor.main, tmp_path / 'none.urdf') == (
         f'doctor: argument FILE: cannot read the description {tmp_path / "none.urdf"}: there is no '
         'such file; name the URDF or xacro file of a robot\n'
     )
 
 
 @needs_xacro
-def test_xacro_files_are_expanded(tmp_path, capsys):
+def test_xacro_files_are_expanded(tmp_path, said, unusable):
     path = tmp_path / 'robot.xacro'
     path.write_text(
         '<robot name="$(arg name)" xmlns:xacro="http://www.ros.org/wiki/xacro">\n'
         '<xacro:arg name="name" default="arm"/><link name="a"/></robot>'
     )
-    assert examine(path) == UNUSABLE
-    message = capsys.readouterr().err
+    message = unusable(doctor.main, path)
     assert message.startswith(f'doctor: argument FILE: {path}: xacro cannot expand it because')
     assert "\nset them by --description-arguments 'name:=arm'\n" in message
-    assert examine(path, '--description-arguments', 'name:=arm') == DONE
-    assert 'robot arm: 1 links' in capsys.readouterr().out
-    assert examine(path, '--description-arguments', 'name') == UNUSABLE
-    assert "argument --description-arguments: 'name' assigns nothing" in capsys.readouterr().err
+    assert 'robot arm: 1 links' in said(doctor.main, path, '--description-arguments', 'name:=arm')
+    assert "argument --description-arguments: 'name' assigns nothing" in unusable(
+        doctor.main, path, '--description-arguments', 'name'
+    )
 
 
 GRAVITY = np.array([20.0, -5.0, 0.1])
@@ -251,10 +244,7 @@ NO_WEIGHT = ['coriolis', 'friction', 'inertia']
     ],
 )
 def test_the_content_of_efforts_that_fits_is_named_with_the_line_to_set(
-    measured,
-    terms,
-    words,
-    lines,
+    measured, terms, words, lines
 ):
     (finding,) = efforts_at_rest(
         measured, PAYLOAD, effort_terms=terms, payload_mass=2.0, payload_link='c'

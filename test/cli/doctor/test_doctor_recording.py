@@ -13,7 +13,7 @@ from screw_dynamics_ros.cli.doctor.command import main
 from screw_dynamics_ros.cli.doctor.session_data import counted
 from screw_dynamics_ros.cli.identify.command import main as identify
 from screw_dynamics_ros.cli.replay.command import main as replay
-from screw_dynamics_ros.entry import DONE, NEGATIVE, UNUSABLE
+from screw_dynamics_ros.entry import NEGATIVE, UNUSABLE
 from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 from support.recordings import JOINT_STATE, joint_state, writing
 from support.robots import urdf_path
@@ -63,11 +63,10 @@ def efforts_of(text):
     return {row[0]: tuple(map(float, row[1:])) for row in rows if row and row[0] in NAMES}
 
 
-def test_torques_at_rest(tmp_path, rest, capsys):
+def test_torques_at_rest(tmp_path, rest, said):
     t, q, g = rest
     path = table(tmp_path / 'run.csv', t, q, g)
-    assert main([path, '--urdf', str(PANDA)]) == DONE
-    text = capsys.readouterr().out
+    text = said(main, path, '--urdf', PANDA)
     assert '50.0 Hz, longest gap 20.0 ms' in text
     assert '120 states of 8 joints out of 120 messages' in text
     assert '/tf' not in text
@@ -75,12 +74,11 @@ def test_torques_at_rest(tmp_path, rest, capsys):
         assert efforts_of(text)[name] == pytest.approx((mean(q, g)[k],) * 2, abs=1e-3)
 
 
-def test_currents_become_torques_by_a_suggested_file(tmp_path, rest, capsys):
+def test_currents_become_torques_by_a_suggested_file(tmp_path, rest, said):
     t, q, g = rest
     path = table(tmp_path / 'run.csv', t, q, g / CURRENT)
     options = [path, '--urdf', str(PANDA)]
-    assert main([*options, '--suggest', str(tmp_path / 'p.yaml')]) == DONE
-    assert 'efforts: are near zero' in capsys.readouterr().out
+    assert 'efforts: are near zero' in said(main, *options, '--suggest', tmp_path / 'p.yaml')
     content = yaml.safe_load((tmp_path / 'p.yaml').read_text())['/**']['ros__parameters']
     found = dict(zip(content['effort_joints'], content['effort_scale']))
     for name, scale in zip(ARM[1:4], CURRENT[1:4]):  # gravity loads no others enough
@@ -91,14 +89,13 @@ def test_currents_become_torques_by_a_suggested_file(tmp_path, rest, capsys):
             '/**/kinematics', {'ros__parameters': {}}
         )['ros__parameters']
     )
-    assert main([*options, '--drives', str(tmp_path / 'p.yaml')]) == DONE
-    text = capsys.readouterr().out
+    text = said(main, *options, '--drives', tmp_path / 'p.yaml')
     assert 'WARNING joint panda_joint' not in text
     for k, name in enumerate(ARM[1:4], 1):
         assert efforts_of(text)[name] == pytest.approx((mean(q, g)[k],) * 2, abs=5e-3)
 
 
-def test_joints_without_states_are_left_out(tmp_path, rest, capsys):
+def test_joints_without_states_are_left_out(tmp_path, rest, capsys, said, refused):
     t, q, g = rest
     names = [f'left_{name}' for name in ARM]
     path = table(tmp_path / 'run.csv', t, q, g, names)
@@ -108,10 +105,8 @@ def test_joints_without_states_are_left_out(tmp_path, rest, capsys):
     assert main(options) == NEGATIVE
     text = capsys.readouterr().out
     assert 'never reported: panda_finger_joint1' in text
-    assert main([*options, '--leave-out', 'panda_finger_joint1']) == DONE
-    assert efforts_of(capsys.readouterr().out).keys() == set(ARM)
-    assert main([*options, '--rename', 'elbow:=x']) == NEGATIVE
-    assert "no joint 'elbow'" in capsys.readouterr().err
+    assert efforts_of(said(main, *options, '--leave-out', 'panda_finger_joint1')).keys() == set(ARM)
+    assert "no joint 'elbow'" in refused(main, *options, '--rename', 'elbow:=x')
 
 
 def test_numbers_that_are_missing_are_counted(tmp_path):
@@ -138,16 +133,13 @@ def test_numbers_that_are_missing_are_counted(tmp_path):
     }
 
 
-def test_what_cannot_be_examined(tmp_path, rest, capsys):
+def test_what_cannot_be_examined(tmp_path, rest, capsys, refused):
     t, q, g = rest
-    assert main([str(tmp_path / 'none.csv'), '--urdf', str(PANDA)]) == NEGATIVE
-    assert 'refused: cannot read' in capsys.readouterr().err
+    assert 'refused: cannot read' in refused(main, tmp_path / 'none.csv', '--urdf', PANDA)
     path = table(tmp_path / 'run.csv', t, q, g)
-    assert main([path]) == NEGATIVE
-    assert 'give --urdf' in capsys.readouterr().err
+    assert 'give --urdf' in refused(main, path)
     assert main([path, '--urdf', str(tmp_path / 'none.urdf')]) == UNUSABLE
-    assert main([path, '--urdf', str(PANDA), '--drives', str(tmp_path / 'none.yaml')]) == NEGATIVE
-    assert '--drives: ' in capsys.readouterr().err
+    assert '--drives: ' in refused(main, path, '--urdf', PANDA, '--drives', tmp_path / 'none.yaml')
     with pytest.raises(SystemExit):
         main([str(PANDA), '--rename', 'a:=b'])
     assert '--rename requires a recording' in capsys.readouterr().err
@@ -173,11 +165,10 @@ def test_a_folder_without_metadata(tmp_path, command, capsys):
 @pytest.mark.parametrize(
     'line', ['1764300000,0,,shoulder,elbow,0.5,0.1', '0,0,0', '"0,5";1', 'nan,1,2']
 )
-def test_a_table_without_names_of_columns(tmp_path, line, capsys):
+def test_a_table_without_names_of_columns(tmp_path, line, refused):
     """As "ros2 topic echo --csv" writes it."""
     path = tmp_path / 'echo.csv'
     path.write_text(f'{line}\n{line}\n')
-    assert main([str(path), '--urdf', str(PANDA)]) == NEGATIVE
-    message = capsys.readouterr().err
+    message = refused(main, path, '--urdf', PANDA)
     assert 'the first line has numbers instead of the names of the columns' in message
     assert 'record with "ros2 bag record"' in message

@@ -11,11 +11,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.cli.doctor.command import main
-from screw_dynamics_ros.cli.doctor.outliers import (
-    inertias_about_frames,
-    moving_bodies,
-    outliers,
-)
+from screw_dynamics_ros.cli.doctor.outliers import inertias_about_frames, moving_bodies, outliers
 from screw_dynamics_ros.core.description import (
     Inertia,
     Joint,

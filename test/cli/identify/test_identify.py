@@ -68,11 +68,10 @@ def saved(folder, states, name='run.npz', **changes):
     return str(path)
 
 
-def test_files_for_the_robot_and_the_nodes(tmp_path, states, capsys):
+def test_files_for_the_robot_and_the_nodes(tmp_path, states, said):
     run = saved(tmp_path, states)
     folder = tmp_path / 'found'
-    assert main([run, '--urdf', str(PLANAR), *DOWN, '-o', str(folder)]) == DONE
-    out = capsys.readouterr().out
+    out = said(main, run, '--urdf', PLANAR, *DOWN, '-o', folder)
     assert 'held out' in out
     assert doctor(['--strict', str(folder / 'identified.urdf')]) == 0
     assert '<!--' in (folder / 'identified.urdf').read_text()
@@ -107,7 +106,7 @@ def test_files_for_the_robot_and_the_nodes(tmp_path, states, capsys):
     assert (folder / 'report.png').stat().st_size > 10_000
 
 
-def test_a_recording_of_rosbag(tmp_path, states, capsys):
+def test_a_recording_of_rosbag(tmp_path, states, said):
     """Joints in another order, one of another robot, states twice, the description recorded."""
     pytest.importorskip('rosbags')
     from support.recordings import write_joint_states
@@ -119,8 +118,7 @@ def test_a_recording_of_rosbag(tmp_path, states, capsys):
     names = ('joint2', 'joint1', 'wheel')
     path = tmp_path / 'run'
     write_joint_states(path, names, t[twice], q, v, tau, PLANAR.read_text())
-    assert main([str(path), *DOWN]) == DONE
-    out = capsys.readouterr().out
+    out = said(main, path, *DOWN)
     assert 'not joints of the robot, or mimic joints: wheel' in out
     assert '1 of 1501 states repeat the previous stamp' in out
     assert 'link1/Izz' in out
@@ -129,10 +127,9 @@ def test_a_recording_of_rosbag(tmp_path, states, capsys):
     assert coulomb == pytest.approx({'joint1': 1.0, 'joint2': 0.4}, rel=0.05)
 
 
-def test_faults_of_the_driver_are_named(tmp_path, states, capsys):
+def test_faults_of_the_driver_are_named(tmp_path, states, said):
     run = saved(tmp_path, states, tau=states['tau'] / [12.0, -1.0])
-    assert main([run, '--urdf', str(PLANAR), *DOWN, '-o', str(tmp_path / 'out')]) == DONE
-    out = capsys.readouterr().out
+    out = said(main, run, '--urdf', PLANAR, *DOWN, '-o', tmp_path / 'out')
     assert 'joint joint1: efforts are not torques' in out
     assert 'joint joint2: efforts have the other sign' in out
     text = (tmp_path / 'out' / 'drives.yaml').read_text()
@@ -140,13 +137,12 @@ def test_faults_of_the_driver_are_named(tmp_path, states, capsys):
     assert scale == pytest.approx([12.0, -1.0], rel=0.03)
 
 
-def test_a_known_payload(tmp_path, states, capsys):
+def test_a_known_payload(tmp_path, states, said):
     factor = 7.0
     run = saved(tmp_path, states, tau=states['tau'] / factor)
     loaded = saved(tmp_path, states, 'loaded.npz', tau=states['loaded'] / factor)
     known = ['--loaded', loaded, '--known-payload', 'link2', '0.8', '0.1', '0.05', '0']
-    assert main([run, '--urdf', str(PLANAR), *DOWN, *known, '--scale', 'all']) == DONE
-    out = capsys.readouterr().out
+    out = said(main, run, '--urdf', PLANAR, *DOWN, *known, '--scale', 'all')
     assert 'the scale of no joint is known' not in out
     assert 'load: 0.8 kg, center of mass (0.100, 0.050, 0.000) m' in out
     assert main([run, '--urdf', str(PLANAR), *DOWN, *known[:2]]) == UNUSABLE
@@ -177,28 +173,24 @@ def test_a_payload_that_is_looked_for(tmp_path, states):
         ({'q': np.zeros((1500, 2)), 'v': None}, 'no joint moves'),
     ],
 )
-def test_recordings_that_are_refused(tmp_path, states, changes, match, capsys):
-    assert main([saved(tmp_path, states, **changes), '--urdf', str(PLANAR)]) == NEGATIVE
-    assert match in capsys.readouterr().err
+def test_recordings_that_are_refused(tmp_path, states, changes, match, refused):
+    assert match in refused(main, saved(tmp_path, states, **changes), '--urdf', PLANAR)
 
 
-def test_a_recording_that_is_too_short(tmp_path, states, capsys):
+def test_a_recording_that_is_too_short(tmp_path, states, refused):
     short = {key: states[key][:150] for key in ('t', 'q', 'v', 'tau')}
-    assert main([saved(tmp_path, states, **short), '--urdf', str(PLANAR)]) == NEGATIVE
-    assert 'too short' in capsys.readouterr().err
+    assert 'too short' in refused(main, saved(tmp_path, states, **short), '--urdf', PLANAR)
 
 
-def test_states_with_numbers_missing_are_left_out(tmp_path, states, capsys):
+def test_states_with_numbers_missing_are_left_out(tmp_path, states, said):
     q, v, tau = (states[name].copy() for name in ('q', 'v', 'tau'))
     q[700], v[800, 0], tau[900, 1] = np.nan, np.nan, np.nan
     gaps = {'q': q, 'v': v, 'tau': tau}
-    assert main([saved(tmp_path, states, **gaps), '--urdf', str(PLANAR), *DOWN]) == DONE
-    out = capsys.readouterr().out
+    out = said(main, saved(tmp_path, states, **gaps), '--urdf', PLANAR, *DOWN)
     assert '3 of 1500 states lack numbers' in out
     kept = {name: np.delete(states[name], [700, 800, 900], axis=0) for name in ('t', *gaps)}
-    assert main([saved(tmp_path, states, **kept), '--urdf', str(PLANAR), *DOWN]) == DONE
     assert [line for line in out.splitlines() if 'lack numbers' not in line] == (
-        capsys.readouterr().out.splitlines()
+        said(main, saved(tmp_path, states, **kept), '--urdf', PLANAR, *DOWN).splitlines()
     )
 
 
@@ -247,57 +239,50 @@ def test_inertias_of_links_are_written_to_the_attributes_of_their_names(result):
     }  # fmt: skip
 
 
-def test_one_joint_of_two(tmp_path, states, capsys):
+def test_one_joint_of_two(tmp_path, states, said):
     one = {key: states[key][:, 1:] for key in ('q', 'v', 'tau')}
     run = saved(tmp_path, states, joint_names=np.array(['joint2']), **one)
-    assert main([run, '--urdf', str(PLANAR), *DOWN]) == DONE
-    out = capsys.readouterr().out
+    out = said(main, run, '--urdf', PLANAR, *DOWN)
     assert 'not recorded, assumed at rest, drives not identified: joint1' in out
     assert 'joint joint1' not in out  # one line for each
 
 
-def test_a_joint_with_efforts_of_zero_is_one_without(tmp_path, states, capsys):
+def test_a_joint_with_efforts_of_zero_is_one_without(tmp_path, states, said):
     run = saved(tmp_path, states, tau=states['tau'] * [1, 0])
-    assert main([run, '--urdf', str(PLANAR), *DOWN]) == DONE
-    zeros = capsys.readouterr().out
+    zeros = said(main, run, '--urdf', PLANAR, *DOWN)
     assert zeros.count('joint joint2: no efforts were recorded, or zeros throughout') == 1
     run = saved(tmp_path, states, tau=states['tau'] * [1, np.nan])
-    assert main([run, '--urdf', str(PLANAR), *DOWN]) == DONE
-    assert capsys.readouterr().out == zeros
+    assert said(main, run, '--urdf', PLANAR, *DOWN) == zeros
 
 
-def test_joints_left_out_and_renamed(tmp_path, states, capsys):
+def test_joints_left_out_and_renamed(tmp_path, states, said, refused):
     """Efforts and velocities of joint2 that mean nothing; what it does to joint1 is still known."""
     v, tau = states['v'].copy(), states['tau'].copy()
     v[:, 1], tau[:, 1], v[5, 1] = 7.0, np.arange(1500), np.nan
     names = np.array(['left_1', 'left_2'])
     run = saved(tmp_path, states, v=v, tau=tau, joint_names=names)
     options = ['--urdf', str(PLANAR), *DOWN, '--rename', 'left_1:=joint1']
-    assert main([run, *options, '--rename', 'left_2:=joint2', '--leave-out', 'joint2']) == DONE
-    changed = capsys.readouterr().out
+    changed = said(main, run, *options, '--rename', 'left_2:=joint2', '--leave-out', 'joint2')
     assert 'joint joint2: no efforts were recorded' in changed
     v, tau = states['v'] * [1, np.nan], states['tau'] * [1, 0]
     plain = saved(tmp_path, states, 'plain.npz', v=v, tau=tau)
-    assert main([plain, '--urdf', str(PLANAR), *DOWN]) == DONE
-    assert capsys.readouterr().out == changed
+    assert said(main, plain, '--urdf', PLANAR, *DOWN) == changed
 
     for wrong, message in (
         (['--rename', 'left_3:=joint2'], "has no joint 'left_3'; it has left_1, left_2"),
         (['--rename', 'left_2:=joint1'], "are 'joint1' then"),
         (['--leave-out', 'joint3'], "no joint 'joint3'; it has joint1, joint2"),
     ):
-        assert main([run, *options, *wrong]) == NEGATIVE
-        assert message in capsys.readouterr().err
+        assert message in refused(main, run, *options, *wrong)
     with pytest.raises(SystemExit):
         main([run, '--rename', 'left_1'])
 
 
-def test_positions_with_gaps_of_a_joint_left_out(tmp_path, states, capsys):
+def test_positions_with_gaps_of_a_joint_left_out(tmp_path, states, said):
     q = states['q'].copy()
     q[3:900, 1] = np.nan
     run = saved(tmp_path, states, q=q, v=None)
-    assert main([run, '--urdf', str(PLANAR), *DOWN, '--leave-out', 'joint2']) == DONE
-    out = capsys.readouterr().out
+    out = said(main, run, '--urdf', PLANAR, *DOWN, '--leave-out', 'joint2')
     assert 'not recorded, assumed at rest, drives not identified: joint2' in out
     assert 'lack numbers' not in out
 
@@ -310,28 +295,25 @@ def test_positions_with_gaps_of_a_joint_left_out(tmp_path, states, capsys):
         ({'q': np.array(['x'])}, 'cannot read'),
     ],
 )
-def test_files_that_cannot_be_read(tmp_path, states, changes, match, capsys):
-    assert main([saved(tmp_path, states, **changes), '--urdf', str(PLANAR)]) == NEGATIVE
-    assert match in capsys.readouterr().err
+def test_files_that_cannot_be_read(tmp_path, states, changes, match, refused):
+    assert match in refused(main, saved(tmp_path, states, **changes), '--urdf', PLANAR)
 
 
-def test_what_is_missing_is_named(tmp_path, states, capsys):
-    assert main([str(tmp_path / 'none.mcap'), '--urdf', str(PLANAR)]) == NEGATIVE
-    assert 'there is no' in capsys.readouterr().err
+def test_what_is_missing_is_named(tmp_path, states, refused, unusable):
+    assert 'there is no' in refused(main, tmp_path / 'none.mcap', '--urdf', PLANAR)
     run = saved(tmp_path, states)
-    assert main([run]) == UNUSABLE
-    assert 'give --urdf' in capsys.readouterr().err
-    assert main([run, '--urdf', str(tmp_path / 'none.urdf')]) == UNUSABLE
-    assert 'argument --urdf: cannot read the description' in capsys.readouterr().err
+    assert 'give --urdf' in unusable(main, run)
+    assert 'argument --urdf: cannot read the description' in unusable(
+        main, run, '--urdf', tmp_path / 'none.urdf'
+    )
     (tmp_path / 'file').write_text('')
-    assert main([run, '--urdf', str(PLANAR), *DOWN, '-o', str(tmp_path / 'file')]) == UNUSABLE
-    assert 'cannot write' in capsys.readouterr().err
+    assert 'cannot write' in unusable(main, run, '--urdf', PLANAR, *DOWN, '-o', tmp_path / 'file')
     for wrong in (['--hold', 'mass'], ['--held-out', '0.9'], ['--cutoff', '-1']):
         with pytest.raises(SystemExit):
             main([run, *wrong])
 
 
-def test_drives_that_are_known(tmp_path, states, capsys):
+def test_drives_that_are_known(tmp_path, states, said):
     """Fixed by --hold, scales applied; what is written is for the efforts as they are reported."""
     scale, offset = np.array([12.0, -1.0]), np.array([1.5, -0.25])
     run = saved(tmp_path, states, tau=(states['tau'] - offset) / scale)
@@ -346,8 +328,7 @@ def test_drives_that_are_known(tmp_path, states, capsys):
     file = tmp_path / 'known.yaml'
     file.write_text(yaml.safe_dump({'/**': {'ros__parameters': parameters}}))
     options = [run, '--urdf', str(PLANAR), *DOWN, '--drives', str(file), '-o', str(tmp_path / 'o')]
-    assert main([*options, '--hold', 'armature,friction,offset']) == DONE
-    out = capsys.readouterr().out
+    out = said(main, *options, '--hold', 'armature,friction,offset')
     assert 'efforts are scaled with' in out
     assert 'WARNING' not in out
     text = (tmp_path / 'o' / 'drives.yaml').read_text()
@@ -400,7 +381,7 @@ def checked(text):
     return {row[0]: tuple(map(float, row[1:])) for row in rows if row and row[0] in DRIVES}
 
 
-def test_a_model_beside_another_recording(tmp_path, states, capsys):
+def test_a_model_beside_another_recording(tmp_path, states, capsys, said):
     """Identified from the first part, judged on the rest; the nominal URDF does not explain it."""
     halves = []
     for rows, name in ((slice(0, 1000), 'a.npz'), (slice(800, None), 'b.npz')):
@@ -413,8 +394,7 @@ def test_a_model_beside_another_recording(tmp_path, states, capsys):
     capsys.readouterr()
     model = ['--urdf', str(folder / 'identified.urdf'), '--drives', str(folder / 'drives.yaml')]
     options = ['--check', halves[1], *DOWN, '-o', str(tmp_path / 'check')]
-    assert main([*options, *model]) == DONE
-    out = capsys.readouterr().out
+    out = said(main, *options, *model)
     assert 'WARNING' not in out
     found = checked(out)
     for k, joint in enumerate(DRIVES):
@@ -461,7 +441,7 @@ def test_a_payload_of_the_file_is_part_of_the_checked_model(tmp_path, states, ca
         assert low < checked(capsys.readouterr().out)['joint1'][2] < high
 
 
-def test_a_coupled_motor_of_a_file(tmp_path, states, capsys):
+def test_a_coupled_motor_of_a_file(tmp_path, states, said):
     """Motor 2 turns with joint 1, too: efforts of motors, and a file that says it again."""
     motors = np.stack([states['tau'][:, 0] - states['tau'][:, 1], states['tau'][:, 1]], axis=1)
     run, file = saved(tmp_path, states, tau=motors), tmp_path / 'known.yaml'
@@ -478,11 +458,10 @@ def test_a_coupled_motor_of_a_file(tmp_path, states, capsys):
     assert found['joint2'].get('motor_coulomb', 0.0) == pytest.approx(0.0, abs=0.05)
     model = ['--urdf', str(tmp_path / 'o' / 'identified.urdf')]
     model += ['--drives', str(tmp_path / 'o' / 'drives.yaml')]
-    assert main(['--check', run, *DOWN, *model]) == DONE
-    assert checked(capsys.readouterr().out)['joint1'][0] > 0.99
+    assert checked(said(main, '--check', run, *DOWN, *model))['joint1'][0] > 0.99
 
 
-def test_a_payload_of_poses_at_rest(tmp_path, capsys):
+def test_a_payload_of_poses_at_rest(tmp_path, said):
     """By the weight alone: a row for each pose, at the lever arms of the weight in closed form."""
     rng = np.random.default_rng(5)
     q = rng.uniform(-2.0, 2.0, (12, 2))
@@ -497,8 +476,11 @@ def test_a_payload_of_poses_at_rest(tmp_path, capsys):
     head = 't,joint1.position,joint2.position,joint1.effort,joint2.effort'
     np.savetxt(tmp_path / 'poses.csv', rows, delimiter=',', header=head, comments='')
     run = [str(tmp_path / 'poses.csv'), '--urdf', str(PLANAR), *DOWN, '--payload', 'link2']
-    assert main([*run, '-o', str(tmp_path / 'out')]) == DONE
-    printed = [line.split() for line in capsys.readouterr().out.splitlines() if ' +- ' in line]
+    printed = [
+        line.split()
+        for line in said(main, *run, '-o', tmp_path / 'out').splitlines()
+        if ' +- ' in line
+    ]
     found = {row[0]: (float(row[1]), float(row[3])) for row in printed}
     for name, value in (('mass', mass), ('x', x), ('y', y)):
         assert abs(found[name][0] - value) < found[name][1] < 0.05
@@ -510,6 +492,5 @@ def test_a_payload_of_poses_at_rest(tmp_path, capsys):
     noise = np.random.default_rng(0).normal(size=tau.shape)
     rows[:, 3:] = still + 0.01 * noise  # one in 20 seeds has a payload of a gram
     np.savetxt(tmp_path / 'poses.csv', rows, delimiter=',', header=head, comments='')
-    assert main([*run, '-o', str(tmp_path / 'none')]) == DONE
-    assert 'no payload is assumed' in capsys.readouterr().out
+    assert 'no payload is assumed' in said(main, *run, '-o', tmp_path / 'none')
     assert not (tmp_path / 'none').exists()

@@ -14,6 +14,7 @@ import pytest
 import yaml
 from scipy.stats import t as student
 
+from screw_dynamics_ros.cli import command_line
 from screw_dynamics_ros.cli.identify import picture, report
 from screw_dynamics_ros.cli.identify.command import Outcome, write
 from screw_dynamics_ros.cli.identify.output_files import drive_parameters, parameter_file
@@ -273,7 +274,7 @@ def test_report_of_a_check():
 def figure_of(monkeypatch, tmp_path, drawn):
     pytest.importorskip('matplotlib')
     figures = []
-    monkeypatch.setattr(picture, 'save_figure', lambda figure, *_: figures.append(figure))
+    monkeypatch.setattr(command_line, 'save_figure', lambda figure, *_: figures.append(figure))
     picture.save_picture(drawn, tmp_path / 'new' / 'x.png')
     assert (tmp_path / 'new').is_dir()
     return figures[0]

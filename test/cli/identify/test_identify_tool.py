@@ -13,7 +13,7 @@ from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion 
     FourierMotion,
     FourierSeries,
 )
-from screw_dynamics_ros.entry import DONE, NEGATIVE, UNUSABLE
+from screw_dynamics_ros.entry import NEGATIVE, UNUSABLE
 from support.robots import urdf_path
 
 PANDA = urdf_path('panda')
@@ -77,12 +77,11 @@ def printed(text):
 
 
 @pytest.mark.parametrize('sign', ['1', '-1'])
-def test_a_moved_tool(tmp_path, moved, capsys, sign):
+def test_a_moved_tool(tmp_path, moved, said, sign):
     """Truth in the intervals that are printed; the file is for the node."""
     options = saved(tmp_path, moved, wrench=float(sign) * moved[3])
     options += ['--sensor-frame', FRAME, '--sensor-sign', sign, '-o', str(tmp_path)]
-    assert main(options) == DONE
-    found = printed(capsys.readouterr().out)
+    found = printed(said(main, *options))
     mass, com, inertia = truth()
     expected = {'mass': mass} | dict(zip('xyz', com))
     expected |= dict(zip(('xx', 'xy', 'xz', 'yy', 'yz', 'zz'), inertia))
@@ -103,7 +102,7 @@ def test_a_moved_tool(tmp_path, moved, capsys, sign):
     np.testing.assert_allclose(values['bias'], BIAS, atol=3e-3)
 
 
-def test_poses_at_rest(tmp_path, moved, capsys):
+def test_poses_at_rest(tmp_path, moved, said):
     """A row for each pose: no inertia."""
     q = moved[2]
     rows = slice(0, None, 250)
@@ -112,8 +111,7 @@ def test_poses_at_rest(tmp_path, moved, capsys):
     force = mass * R.transpose(0, 2, 1) @ [0.0, 0.0, -9.81]
     wrench = np.concatenate([force, np.cross(com, force)], axis=1) + BIAS
     options = saved(tmp_path, moved, rows, wrench=wrench)
-    assert main([*options, '--sensor-frame', FRAME, '-o', str(tmp_path)]) == DONE
-    out = capsys.readouterr().out
+    out = said(main, *options, '--sensor-frame', FRAME, '-o', tmp_path)
     assert f'{len(wrench)} poses at rest' in out
     assert 'inertia not determined' in out
     values = yaml.safe_load((tmp_path / 'tool.yaml').read_text())['/**/wrist_sensor']
@@ -124,7 +122,7 @@ def test_poses_at_rest(tmp_path, moved, capsys):
     assert found['tool_inertia'] == [0.0] * 6
 
 
-def test_a_slow_motion_does_not_determine_the_inertia(tmp_path, moved, capsys):
+def test_a_slow_motion_does_not_determine_the_inertia(tmp_path, moved, said):
     _, t, q, _ = moved
     slow = 40.0 * t
     R = Robot.from_urdf(PANDA).link_pose(q, FRAME)[:, :3, :3]
@@ -133,14 +131,13 @@ def test_a_slow_motion_does_not_determine_the_inertia(tmp_path, moved, capsys):
     wrench = np.concatenate([force, np.cross(com, force)], axis=1) + BIAS
     wrench += 0.02 * UNITS * np.random.default_rng(1).normal(size=wrench.shape)
     options = saved(tmp_path, moved, t=slow, wrench=wrench)
-    assert main([*options, '--sensor-frame', FRAME, '--cutoff', '0.2']) == DONE
-    out = capsys.readouterr().out
+    out = said(main, *options, '--sensor-frame', FRAME, '--cutoff', '0.2')
     assert 'inertia not determined' in out
     assert printed(out)['mass'][0] == pytest.approx(mass, rel=1e-3)
     assert 'xx' not in printed(out)
 
 
-def test_what_is_refused(tmp_path, moved, capsys):
+def test_what_is_refused(tmp_path, moved, said, refused, unusable):
     options = saved(tmp_path, moved)
     for more, status, match in (
         ([], NEGATIVE, 'give it with --sensor-frame'),
@@ -149,13 +146,11 @@ def test_what_is_refused(tmp_path, moved, capsys):
         (['--sensor', '/ft', '--sensor-frame', FRAME], NEGATIVE, "'/ft' is not recorded"),
         (['--sensor-frame', FRAME, '--urdf', 'none.urdf'], UNUSABLE, 'none.urdf'),
     ):
-        assert main([*options, *more]) == status
-        assert match in capsys.readouterr().err
-    assert main([options[0], '--sensor', '/wrench', '--sensor-frame', FRAME]) == UNUSABLE
-    assert 'no robot_description is recorded; give --urdf' in capsys.readouterr().err
+        assert match in said(main, *options, *more, status=status)
+    assert 'no robot_description is recorded; give --urdf' in unusable(
+        main, options[0], '--sensor', '/wrench', '--sensor-frame', FRAME
+    )
     options = saved(tmp_path, moved, slice(0, 200))
-    assert main([*options, '--sensor-frame', FRAME]) == NEGATIVE
-    assert 'too short' in capsys.readouterr().err
+    assert 'too short' in refused(main, *options, '--sensor-frame', FRAME)
     still = saved(tmp_path, moved, q=np.tile(HOME, (len(moved[1]), 1)))
-    assert main([*still, '--sensor-frame', FRAME]) == NEGATIVE
-    assert 'nearly the same orientation' in capsys.readouterr().err
+    assert 'nearly the same orientation' in refused(main, *still, '--sensor-frame', FRAME)

@@ -24,7 +24,7 @@ from std_msgs.msg import String
 from screw_dynamics_ros.cli.annotate.command import main as annotate
 from screw_dynamics_ros.cli.replay import command
 from screw_dynamics_ros.cli.replay.command import main
-from screw_dynamics_ros.entry import DONE, NEGATIVE, UNUSABLE
+from screw_dynamics_ros.entry import DONE
 from screw_dynamics_ros.nodes.hosting.statuses import OVERFLOW
 from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
@@ -173,7 +173,7 @@ def test_the_clock_is_that_of_the_recording(tmp_path, monkeypatch, capsys):
     ]
 
 
-def test_states_without_results_are_counted(tmp_path, capsys):
+def test_states_without_results_are_counted(tmp_path, said):
     """One is of another type, the velocities of another one are too large."""
     with writing(
         tmp_path / 'run', {'/joint_states': JOINT_STATE, '/robot_description': STRING}
@@ -185,15 +185,14 @@ def test_states_without_results_are_counted(tmp_path, capsys):
             put('/joint_states', stamp, joint_state(stamp, NAMES, *rows))
         put('/joint_states', stamp + 1, string('text'))
     options = ['--nodes', 'dynamics', '--topics', 'coriolis', '--ros-args', *PYTHON]
-    assert main([str(tmp_path / 'run'), '-o', str(tmp_path / 'a.mcap'), *options]) == DONE
-    assert capsys.readouterr().out.splitlines() == [
+    assert said(main, tmp_path / 'run', '-o', tmp_path / 'a.mcap', *options).splitlines() == [
         f'  1 times: {Reason.UNREADABLE.value}',
         f'  1 times: {OVERFLOW}',
         '       2 /dynamics/coriolis',
     ]
 
 
-def test_topics_without_messages_have_a_reason(tmp_path, capsys):
+def test_topics_without_messages_have_a_reason(tmp_path, refused):
     """Coriolis torques without velocities, of states of which one came twice."""
     with writing(
         tmp_path / 'run', {'/joint_states': JOINT_STATE, '/robot_description': STRING}
@@ -205,8 +204,7 @@ def test_topics_without_messages_have_a_reason(tmp_path, capsys):
     target = tmp_path / 'a.mcap'
     options = ['--nodes', 'dynamics', '--topics', 'coriolis', '--ros-args', *PYTHON]
     options += ['-p', 'velocity_policy:=reject']
-    assert main([str(tmp_path / 'run'), '-o', str(target), *options]) == NEGATIVE
-    error = capsys.readouterr().err
+    error = refused(main, tmp_path / 'run', '-o', target, *options)
     assert 'no message is published on any topic: ' in error
     assert f'{Reason.DUPLICATE_STAMP.value} (1 times, ' in error
     assert not target.exists()
@@ -236,11 +234,10 @@ def test_annotate_gives_the_same_but_for_rounding(tmp_path, recorded, observer, 
         np.testing.assert_allclose(one.effort, other.effort, rtol=1e-9, atol=1e-9)
 
 
-def test_what_is_published_is_not_recorded_over(tmp_path, recorded, capsys):
+def test_what_is_published_is_not_recorded_over(tmp_path, recorded, refused):
     first, second = tmp_path / 'a.mcap', tmp_path / 'b.mcap'
     assert main([str(recorded), '-o', str(first)]) == DONE
-    assert main([str(first), '-o', str(second)]) == NEGATIVE
-    assert 'is already recorded' in capsys.readouterr().err
+    assert 'is already recorded' in refused(main, first, '-o', second)
     assert main([str(first), '-o', str(second), '--ros-args', '-r', '__ns:=/again']) == DONE
     assert not list(tmp_path.glob('.*'))
 
@@ -252,24 +249,22 @@ def test_some_topics_alone(tmp_path, recorded):
     assert found == {'/wrench_estimator/external_torque'}
 
 
-def test_descriptions_that_are_refused(tmp_path, recorded, capsys):
+def test_descriptions_that_are_refused(tmp_path, recorded, refused):
     (tmp_path / 'bad.urdf').write_text('<robot name="x"/>')
     options = ['--urdf', str(tmp_path / 'bad.urdf')]
-    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == NEGATIVE
-    assert 'wrench_estimator: ' in capsys.readouterr().err
+    assert 'wrench_estimator: ' in refused(main, recorded, '-o', tmp_path / 'a.mcap', *options)
     assert not (tmp_path / 'a.mcap').exists()
 
 
 @needs_xacro
-def test_a_description_in_xacro(tmp_path, recorded, capsys):
+def test_a_description_in_xacro(tmp_path, recorded, refused):
     """With an argument for the name of a joint, by default another one than in the recording."""
     elements = PLANAR[PLANAR.index('>', PLANAR.index('<robot')) + 1 : PLANAR.index('</robot>')]
     argument = '<xacro:arg name="first" default="shoulder"/>'
     elements = argument + elements.replace(NAMES[0], '$(arg first)')
     path = robot_file(tmp_path / 'xacro' / 'r.urdf.xacro', elements)
     options = ['--topics', 'external_torque', '--urdf', str(path)]
-    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == NEGATIVE
-    assert 'shoulder' in capsys.readouterr().err
+    assert 'shoulder' in refused(main, recorded, '-o', tmp_path / 'a.mcap', *options)
     options += ['--urdf-arguments', f'first:={NAMES[0]}']
     assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == DONE
 
@@ -283,12 +278,11 @@ def test_a_description_in_xacro(tmp_path, recorded, capsys):
         (['--ros-args', '-p', 'x'], 'arguments after --ros-args'),
     ],
 )
-def test_bad_arguments_are_named(tmp_path, recorded, capsys, options, text):
-    assert main([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == UNUSABLE
-    assert text in capsys.readouterr().err
+def test_bad_arguments_are_named(tmp_path, recorded, unusable, options, text):
+    assert text in unusable(main, recorded, '-o', tmp_path / 'a.mcap', *options)
 
 
-def test_a_joint_that_is_not_recorded_is_named_before_the_first_message(tmp_path, capsys):
+def test_a_joint_that_is_not_recorded_is_named_before_the_first_message(tmp_path, refused):
     """Then it is left out; efforts that never come leave no topic with messages."""
     names, text = NAMES[1:], ('joint2', '--leave-out joint2')
     for name, has_effort in (('one', True), ('none', False)):
@@ -300,8 +294,7 @@ def test_a_joint_that_is_not_recorded_is_named_before_the_first_message(tmp_path
                 put('/joint_states', stamp, joint_state(stamp, names, [0.3], [0.0], effort))
     target = tmp_path / 'out.mcap'
     options = [str(tmp_path / 'one'), '-o', str(target)]
-    assert main(options) == NEGATIVE
-    assert f'has positions of {text[0]}; {text[1]}' in capsys.readouterr().err
+    assert f'has positions of {text[0]}; {text[1]}' in refused(main, *options)
     assert not target.exists()
     assert main([*options, *text[1].split()]) == DONE
     assert published(target)['/wrench_estimator/external_torque']
@@ -310,8 +303,9 @@ def test_a_joint_that_is_not_recorded_is_named_before_the_first_message(tmp_path
     (first, *_) = published(target)['/wrench_estimator/external_torque']
     assert STORE.deserialize_cdr(first, JOINT_STATE).name == ['joint2']
     target.unlink()
-    assert main([str(tmp_path / 'none'), *options[1:], *text[1].split()]) == NEGATIVE
-    assert 'has efforts of joint1' in capsys.readouterr().err
+    assert 'has efforts of joint1' in refused(
+        main, tmp_path / 'none', *options[1:], *text[1].split()
+    )
     assert not list(tmp_path.glob('*.mcap'))
 
 
@@ -346,7 +340,7 @@ def test_drives_of_a_file(tmp_path, recorded):
     assert main([*options, '-o', str(tmp_path / 'c.mcap')]) == DONE
 
 
-def test_a_force_torque_sensor(tmp_path, capsys):
+def test_a_force_torque_sensor(tmp_path, refused):
     """A point mass of 2 kg swings at the tip: nothing is left without contact, 5 N in contact."""
     period, mass, distance = 0.002, 2.0, 0.1
     t = 1.0 + period * np.arange(1500)
@@ -375,8 +369,7 @@ def test_a_force_torque_sensor(tmp_path, capsys):
     options += ['--nodes', 'wrist_sensor', '-o', str(tmp_path / 'out.mcap')]
     tool = ['-p', 'tool_mass:=2.0', '-p', f'tool_center_of_mass:=[{distance}, 0.0, 0.0]']
     tool += ['-p', 'gravity:=[0.0, -9.81, 0.0]', '-p', 'acceleration_cutoff:=100.0']
-    assert main([*options, '--ros-args', *tool]) == NEGATIVE
-    assert '-p sensor_frame:=LINK' in capsys.readouterr().err
+    assert '-p sensor_frame:=LINK' in refused(main, *options, '--ros-args', *tool)
     assert main([*options, '--ros-args', *tool, '-p', 'sensor_frame:=flange']) == DONE
     messages = [
         STORE.deserialize_cdr(data, WRENCH)
@@ -393,12 +386,11 @@ def test_a_force_torque_sensor(tmp_path, capsys):
     assert {m.header.frame_id for m in messages} == {'flange'}
 
     other = [*options[:-1], str(tmp_path / 'x.mcap'), '--ros-args', '-r', 'wrench:=/ft']
-    assert main(other) == NEGATIVE
-    error = capsys.readouterr().err
+    error = refused(main, *other)
     assert "is recorded on '/wrench'; give the topic of the sensor with --ros-args -r" in error
 
 
-def test_the_frame_of_a_recorded_sensor(tmp_path, capsys):
+def test_the_frame_of_a_recorded_sensor(tmp_path, refused):
     """That of its first message is the link of the sensor; another one is refused."""
     topics = {'/joint_states': JOINT_STATE, '/robot_description': STRING, '/ft': WRENCH}
     for name, frames in (('one', ['tip']), ('two', ['tip', 'link1'])):
@@ -420,6 +412,5 @@ def test_the_frame_of_a_recorded_sensor(tmp_path, capsys):
     assert last.header.frame_id == 'tip'
     assert (last.wrench.force.y, last.wrench.torque.z) == (2.0, 6.0)
     out = ['-o', str(tmp_path / 'two.mcap')]
-    assert main([str(tmp_path / 'two'), *out, *options]) == NEGATIVE
-    assert "several frames, 'tip' and 'link1'" in capsys.readouterr().err
+    assert "several frames, 'tip' and 'link1'" in refused(main, tmp_path / 'two', *out, *options)
     assert not (tmp_path / 'two.mcap').exists()

@@ -115,10 +115,7 @@ def test_a_slider_moves_the_robot_on_the_page(browser, viewer):
         return shown[pixel(viewer, ball(0.9))] and not shown[pixel(viewer, ball(0.0))]
 
     wait(browser, moved)
-    wait(
-        browser,
-        lambda: '-3.0' in browser.find_element(By.CSS_SELECTOR, 'svg.torque-bars').text,
-    )
+    wait(browser, lambda: '-3.0' in browser.find_element(By.CSS_SELECTOR, 'svg.torque-bars').text)
 
 
 def test_the_exported_page_shows_the_robot_without_a_server(browser, viewer, tmp_path):

@@ -67,13 +67,16 @@ def test_a_period_is_a_whole_turn(kind):
 
 @pytest.mark.parametrize('kind', JOINT_TYPES)
 def test_a_urdf_has_the_types_by_name(kind):
-    joint = read_urdf(
+    description = read_urdf(
         f"""<robot name="one"><link name="a"/><link name="b"/>
         <joint name="j" type="{kind}" {ATTRIBUTES.get(kind, '')}><parent link="a"/>
         <child link="b"/><axis xyz="0 1 0"/>
         <limit lower="-1" upper="2" velocity="3" effort="4"/></joint></robot>"""
-    ).joints[0]
+    )
+    joint = description.joints[0]
     row = JOINT_TYPES[kind]
+    refused = [str(each) for each in description.findings if 'the whole description' in str(each)]
+    assert bool(refused) != row.in_urdf
     assert joint.kind is row
     assert (joint.limits.upper == 2.0) == row.has_range
     assert (joint.limits.effort == 4.0) == row.is_scalar

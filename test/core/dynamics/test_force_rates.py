@@ -113,7 +113,7 @@ def test_linear_model(case):
 
         def deviation(t):
             here, there = displaced(robot, q, t[0] * v), displaced(robot, other_q, t[0] * other_v)
-            return difference(robot, here, there)
+            return robot.difference(here, there)
 
         acceleration = robot.forward_dynamics(other_q, other_v, tau)
         return np.concatenate([partial(deviation, 1)[:, 0], acceleration - a])
@@ -122,29 +122,6 @@ def test_linear_model(case):
         close(model.A @ x, partial(lambda t, x=x: rate(t[0] * x), 1, 2e-3)[:, 0], 1e-7)
     close(model.B[n:] @ robot.mass_matrix(q), np.eye(n), 1e-11)
     assert not model.B[:n].any()
-
-
-def difference(robot: Robot, q: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the displacement from one configuration to another, (nv,)."""
-    d = np.zeros(robot.nv)
-    places = [robot.joint_coordinates(name) for name in robot.joint_names]
-    if robot.nq > sum(place.stop - place.start for place, _ in places):
-        places.append((slice(0, 7), slice(0, 6)))
-    for place, rates in places:
-        size = rates.stop - rates.start
-        if place.stop - place.start == size:
-            d[rates] = other[place] - q[place]
-        else:
-            C, D = (pose_of(x[place]) for x in (q, other))
-            d[rates] = se3.log(se3.inverse(C) @ D)[:size]
-    return d
-
-
-def pose_of(x: np.ndarray) -> np.ndarray:
-    from scipy.spatial.transform import Rotation
-
-    position = x[:3] if len(x) == 7 else np.zeros(3)
-    return se3.pose(Rotation.from_quat(x[-4:]).as_matrix(), position)
 
 
 def test_discretised_model():

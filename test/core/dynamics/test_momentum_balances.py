@@ -15,7 +15,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from oracles.constraints import moved
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.constraints.motion_constraint import fixed_point
@@ -26,6 +25,7 @@ from screw_dynamics_ros.core.lie import quaternions, se3
 from screw_dynamics_ros.core.motion.control.operational_space import generalised_jacobian
 from support.compilation import close, needs_llvmlite
 from support.models import random_configuration, random_description, random_wrenches
+from support.tangents import displaced
 
 CASES = {
     'tree': (random_description(1, 7), False),
@@ -54,8 +54,8 @@ def test_hamiltons_equations(case):
         sum(
             w
             * (
-                robot.mass_matrix(moved(robot, q, v, k * h))
-                - robot.mass_matrix(moved(robot, q, v, -k * h))
+                robot.mass_matrix(displaced(robot, q, k * h * v))
+                - robot.mass_matrix(displaced(robot, q, -k * h * v))
             )
             for k, w in {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}.items()
         )

@@ -16,9 +16,13 @@ from screw_dynamics_ros.core import ArgumentError, DescriptionError, Drive, Robo
 from screw_dynamics_ros.core.integration.generalized_alpha import GeneralizedAlpha
 from screw_dynamics_ros.core.integration.runge_kutta import RungeKutta
 from screw_dynamics_ros.core.integration.variational import Variational
+from screw_dynamics_ros.core.mechanisms.absolute_coordinates.from_description import (
+    absolute_system,
+)
 from screw_dynamics_ros.core.simulation import SimulatedRobot, SimulatedStack
 from support.ball_robots import ROBOTS
-from support.tangents import partial
+from support.models import random_description
+from support.tangents import displaced, partial
 
 ALL = pytest.mark.parametrize('name', ROBOTS)
 BACKENDS = pytest.mark.parametrize('backend', ['reference', 'python'])
@@ -104,8 +108,31 @@ def test_other_drives_of_balls_are_refused():
         Robot.from_mjcf(ROBOTS['pendulum'], drives={'pivot': Drive(coulomb=1.0)})
     description = robot('pendulum', 'reference').description
     joints = [replace(each, friction=0.1) for each in description.joints]
-    with pytest.raises(DescriptionError, match="joint 'pivot' is a ball with friction or a spring"):
+    with pytest.raises(
+        DescriptionError, match="joint 'pivot' is a ball, whose drive has an armature"
+    ):
         Robot(replace(description, joints=tuple(joints[:1])), backend='reference')
+
+
+def test_constraints_in_absolute_coordinates():
+    """Accelerations of all bodies, of a robot whose balls and hinges are constraints."""
+    description = random_description(6, 4, ('ball', 'revolute'))
+    own, system = Robot(description, backend='reference'), absolute_system(description)
+    q, rest = own.neutral(), np.zeros(own.nv)
+    a = own.forward_dynamics(q, rest, rest)
+    found = system.forward_dynamics(system.configuration, np.zeros(system.nv)).reshape(-1, 6)
+    for body, acceleration in zip(system.bodies, found, strict=True):
+        expected = own.acceleration(q, rest, a, body.name, 'body')
+        close(acceleration[:3], expected[:3], 1e-10)
+
+
+@pytest.mark.parametrize('increments', ['body', 'spatial', 'mixed', 'hybrid'])
+def test_rates_of_increments_against_differences(increments):
+    own = robot('humanoid', 'reference')
+    (q0, _, v, _), (q, *_) = state(own, 1), state(own, 2)
+    X = own.difference(q0, q, increments)
+    along = partial(lambda t: own.difference(q0, displaced(own, q, t[0] * v), increments), 1, 1e-3)
+    close(own.increment_rate(q, X, v, increments), along[:, 0], 1e-8)
 
 
 # --- motion ---------------------------------------------------------------------------------------

@@ -529,6 +529,7 @@ def test_random_trees_of_all_joint_types(seed, floating):
 
 def test_balls_of_an_mjcf():
     """Pinocchio reads it, too; anchors at the origins of bodies, since others add links here."""
+    pytest.importorskip('mujoco')
     text = re.sub('type="ball" pos="[^"]*"', 'type="ball"', HUMANOID)
     robot = Robot.from_mjcf(text, backend='reference')
     case = Case(text, robot)

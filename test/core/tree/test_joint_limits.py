@@ -5,16 +5,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from screw_dynamics_ros.core.tree.joint_limits import (
     coordinate_names,
-    of_coordinates,
     of_velocities,
+    position_limits,
     velocity_names,
 )
-from screw_dynamics_ros.core.tree.multibody_tree import Tree, build_tree
+from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, Tree, build_tree
 from support.models import random_description
 
 
@@ -37,9 +39,9 @@ def test_names(tree):
 def test_limits(tree):
     """A free base has none."""
     limit = np.array([1.0, 2.0, 3.0, 4.0])
-    np.testing.assert_array_equal(
-        of_coordinates(tree, limit, -np.inf), [-np.inf] * 7 + [1] + [2] * 7 + [3] * 3 + [4]
-    )
+    lower, upper = position_limits(replace(tree, limits=JointLimits(limit, limit, limit, limit)))
+    np.testing.assert_array_equal(lower, [-np.inf] * 7 + [1] + [2] * 7 + [3] * 3 + [4])
+    np.testing.assert_array_equal(upper, np.abs(lower))
     np.testing.assert_array_equal(
         of_velocities(tree, limit), [np.inf] * 6 + [1] + [2] * 6 + [3] * 3 + [4]
     )

@@ -13,14 +13,12 @@ pytest.importorskip('rclpy')
 
 from geometry_msgs.msg import WrenchStamped
 from nodes.hosting import test_compiled_loop
-from rclpy.node import Node
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot, read_loop_closures
-from screw_dynamics_ros.nodes.force_torque.wrist_sensor_outputs import WristSensor
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
-from support.host_bench import Outputs
+from support.answered_states import WithSensor
 from support.linkages import CLOSURES, FOUR_BAR
 from support.paths import URDF
 from support.robots import urdf_path
@@ -269,15 +267,6 @@ def test_a_filtered_reduced_wrench_needs_no_python(pair):
         assert len([name for name, _ in both.published if name.endswith(topic)]) > 500
 
 
-class WithSensor(Outputs):
-    """All groups, and the wrist sensor."""
-
-    def __init__(self, node, host):
-        super().__init__(node, host)
-        self.nodes.append(Node('wrist_sensor', namespace='/life', enable_rosout=False))
-        host.add(WristSensor(self.nodes[-1], host), self.nodes[-1])
-
-
 def test_the_motion_of_a_wrist_sensor_needs_no_python(pair):
     """Wrenches are those of the stamps of the sensor, between two states."""
     both = pair(part=WithSensor, model_state=[''])
@@ -292,9 +281,8 @@ def test_the_motion_of_a_wrist_sensor_needs_no_python(pair):
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
         message.wrench.force.x, message.wrench.torque.z = force, 0.1 * force
         for node in both.nodes:
-            (group,) = [each for each in node.host.builder.groups if isinstance(each, WristSensor)]
             with STATE_LOCK:
-                group._on_wrench(message)
+                node.part.sensor._on_wrench(message)
         both.compare()
 
     middle, random = np.array([0.3, -0.5, 0.2, -2.0, 0.4, 1.6, 0.7, 0.02]), np.random.default_rng(2)

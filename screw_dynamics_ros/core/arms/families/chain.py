@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.reproducible import reproducible
-from screw_dynamics_ros.core.tree.joint_limits import of_coordinates
+from screw_dynamics_ros.core.tree.joint_limits import position_limits
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
@@ -230,14 +230,14 @@ class SerialChain:
                 )
             C = C @ body.B
             screw_list.append(screws.transform_twist(C, X))
-        places = [body.q.start for body in bodies]
+        places, (lower, upper) = [body.q.start for body in bodies], position_limits(tree)
         if len(set(places)) < len(places):
             raise DescriptionError(f'two joints that carry {link!r} share a coordinate')
         return cls(
             tuple(body.joint for body in bodies),
             np.reshape(screw_list, (-1, 6)),
             C @ frame.S,
-            of_coordinates(tree, tree.limits.lower, -np.inf)[places],
-            of_coordinates(tree, tree.limits.upper, np.inf)[places],
+            lower[places],
+            upper[places],
             np.array(places, dtype=int),
         )

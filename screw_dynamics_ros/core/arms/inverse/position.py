@@ -28,7 +28,7 @@ from screw_dynamics_ros.core.kinematics.jacobians import jacobian
 from screw_dynamics_ros.core.kinematics.poe import link_pose
 from screw_dynamics_ros.core.kinematics.pose_error import pose_error
 from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric
-from screw_dynamics_ros.core.tree.joint_limits import spread
+from screw_dynamics_ros.core.tree.joint_limits import position_limits
 from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, Tree
 from screw_dynamics_ros.core.types import Array
 
@@ -190,7 +190,7 @@ class InverseKinematics:
 
     def __init__(self, kernel: Kernel, tree: Tree, links: Sequence[str]) -> None:
         self._run, self._tree, self._links = compiled_into(kernel), tree, tuple(links)
-        lower, upper = coordinate_limits(tree)
+        lower, upper = position_limits(tree)
         self._low = np.where(np.isfinite(lower), lower, -np.pi)
         self._high = np.where(np.isfinite(upper), upper, np.pi)
         self.middle = 0.5 * (self._low + self._high)
@@ -267,15 +267,6 @@ def without_limits(tree: Tree) -> Tree:
     """Return a tree whose joints have no limits."""
     infinite = np.full(len(tree.joint_names), np.inf)
     return replace(tree, limits=JointLimits(-infinite, infinite, infinite, infinite))
-
-
-def coordinate_limits(tree: Tree) -> tuple[Array, Array]:
-    """Return lower and upper limits of all coordinates, (nq,) each; free bodies have none."""
-    places = [q for q, _ in tree.coordinates.values()]
-    return (
-        spread(tree.limits.lower, places, np.full(tree.nq, -np.inf)),
-        spread(tree.limits.upper, places, np.full(tree.nq, np.inf)),
-    )
 
 
 def checked_options(

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from screw_dynamics_ros.core.arguments import is_number
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.tree.joint_limits import of_coordinates
+from screw_dynamics_ros.core.tree.joint_limits import position_limits
 from screw_dynamics_ros.core.types import Array
 
 MAX_CONDITION = 1e14  # condition of a mass matrix of joints that move no mass
@@ -89,8 +89,7 @@ def joint_gains(robot: Robot, q: ArrayLike | None, frequency: float) -> dict[str
 
 def middle_of_range(robot: Robot) -> Array:
     """Return the configuration (nq,) in the middle of the joint limits, 0 where there are none."""
-    lower = of_coordinates(robot, robot.limits.lower, np.inf)
-    upper = of_coordinates(robot, robot.limits.upper, np.inf)
+    lower, upper = position_limits(robot)
     limited = np.isfinite(lower) & np.isfinite(upper)
     middle = robot.neutral()
     middle[limited] = (lower[limited] + upper[limited]) / 2

@@ -12,8 +12,8 @@ import numpy as np
 
 from screw_dynamics_ros.core.tree.joint_limits import (
     coordinate_names,
-    of_coordinates,
     of_velocities,
+    position_limits,
     velocity_names,
 )
 from screw_dynamics_ros.core.types import Array
@@ -79,8 +79,7 @@ def exceeded_limits(
         Instead of those of the robot [N m, N].
     """
     limits, names = robot.limits, velocity_names(robot)
-    lower = of_coordinates(robot, limits.lower, -np.inf)
-    upper = of_coordinates(robot, limits.upper, np.inf)
+    lower, upper = position_limits(robot)
     speed = of_velocities(robot, limits.velocity)
     effort = of_velocities(robot, limits.effort) if effort_limits is None else effort_limits
     return sorted(

@@ -44,7 +44,7 @@ from screw_dynamics_ros.core.kinematics.pose_error import pose_error
 from screw_dynamics_ros.core.mobile import planar
 from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
 from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.tree.joint_limits import of_coordinates
+from screw_dynamics_ros.core.tree.joint_limits import position_limits
 from screw_dynamics_ros.core.types import Array
 
 from .platform_description import base_joints, on_planar_joint, platform_from
@@ -349,8 +349,7 @@ def weighted_inverse_kinematics(
     q = vector('q0', robot.nq, q0)
     if not np.isfinite(q).all() or robot.nq != robot.nv:
         raise ArgumentError('q0 must be finite, of a robot without floating joints')
-    lower = of_coordinates(robot, robot.limits.lower, -np.inf)
-    upper = of_coordinates(robot, robot.limits.upper, np.inf)
+    lower, upper = position_limits(robot)
     q = np.clip(q, lower, upper)
     for k in range(max_iterations + 1):
         e = pose_error(robot.link_pose(q, link), C)

@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.motion.control.command_rules import (
 from screw_dynamics_ros.ros.data_path.externals import MONOTONIC
 from screw_dynamics_ros.ros.data_path.loop import compiled_step, seconds, time_of
 from screw_dynamics_ros.ros.data_path.records import DECLINED, TAKEN, LoopRecord
-from screw_dynamics_ros.ros.topics.channel_record import VELOCITY
+from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID, VELOCITY
 
 
 class CommandMessage(Record):
@@ -85,9 +85,7 @@ def command(state: CommandState, loop: LoopRecord) -> int:
     torque = state.torque
     state.stamp_time = loop.arrival - loop.delay
     state.latest = -math.inf
-    if state.is_changed:
-        state.is_changed = False
-        rules.blend(torque)
+    blend_changed(state)
     now = seconds(time_of(loop, MONOTONIC))
     if state.is_stopped or state.valid[0] == 0 or loop.has & VELOCITY == 0:
         return DECLINED
@@ -97,6 +95,27 @@ def command(state: CommandState, loop: LoopRecord) -> int:
         write_command(state)
     state.activity = activity(torque, now)
     return TAKEN
+
+
+@typed
+def command_by_stamps(state: CommandState, loop: LoopRecord) -> int:
+    """Command the torques without a clock, by the time between states; a pause has any length."""
+    torque = state.torque
+    blend_changed(state)
+    elapsed = loop.state_clock.elapsed
+    state.stamp_time += seconds(elapsed) if elapsed != 0 else 2.0 * torque.age_limit
+    if not rules.step(torque, state.wanted, state.gravity, state.stamp_time, state.stamp_time):
+        return NOT_VALID
+    write_command(state)
+    return VALID
+
+
+@typed
+def blend_changed(state: CommandState) -> None:
+    """Blend to the wanted torques if they may make a step."""
+    if state.is_changed:
+        state.is_changed = False
+        rules.blend(state.torque)
 
 
 @typed

@@ -71,6 +71,32 @@ ALWAYS = np.ones(1, dtype=np.int64)
 LOST_MODES = (Mode.SILENT, Mode.HOLDING, Mode.GRAVITY, Mode.RAMPING_TO_ZERO)
 
 
+def settings_of(
+    joints: Sequence[str], efforts: Mapping[str, float], values: Mapping[str, Any], action: str = ''
+) -> CommandSettings:
+    """Return the settings for joints with limits of effort [N m, N]; `action` is `on_loss` now."""
+    given = {
+        what: {name: x for name, x in LIMITED.of(what, values).items() if name in joints}
+        for what in LIMITED.numbers
+    }
+    limits = command_limits(
+        joints,
+        {name: efforts[name] for name in joints},
+        values['effort_limit_factor'],
+        given['effort_limits'],
+    )
+    return CommandSettings(
+        joints,
+        limits,
+        rate_limits(joints, limits, values['effort_rate_factor'], given['effort_rates']),
+        blend_time=values['blend_time'],
+        ramp_time=values['ramp_time'],
+        age_limit=values['age_limit'],
+        on_loss=action or values['on_loss'],
+        on_end=values['on_end'],
+    )
+
+
 class Commands:
     """The torque topics of one node, which persist when the robot changes.
 
@@ -192,34 +218,9 @@ class Commands:
 
     # --- settings -------------------------------------------------------------------------------
 
-    def _settings(self, values: Mapping[str, Any]) -> CommandSettings:
-        """Return the settings for the current robot."""
-        given = {
-            what: {
-                name: number
-                for name, number in LIMITED.of(what, values).items()
-                if name in self._joints
-            }
-            for what in LIMITED.numbers
-        }
-        efforts = {name: self._efforts[name] for name in self._joints}
-        limits = command_limits(
-            self._joints, efforts, values['effort_limit_factor'], given['effort_limits']
-        )
-        return CommandSettings(
-            self._joints,
-            limits,
-            rate_limits(self._joints, limits, values['effort_rate_factor'], given['effort_rates']),
-            blend_time=values['blend_time'],
-            ramp_time=values['ramp_time'],
-            age_limit=values['age_limit'],
-            on_loss=self._action or values['on_loss'],
-            on_end=values['on_end'],
-        )
-
     def _configure(self) -> None:
         """Apply the parameters and the limits of the robot."""
-        settings = self._settings(self._parameters.values)
+        settings = settings_of(self._joints, self._efforts, self._parameters.values, self._action)
         if self.torque is None:
             self.torque = TorqueCommand(settings)
         elif self.torque.settings != settings:

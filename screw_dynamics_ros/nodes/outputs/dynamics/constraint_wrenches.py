@@ -11,7 +11,8 @@ C-072),
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
@@ -20,18 +21,24 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.constraints.constrained_dynamics import ConstrainedMotion
 from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint, fixed_frame
+from screw_dynamics_ros.core.robot.actuated_robot import Source
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.parameters.constraint_parameters import BlockedMotions
+from screw_dynamics_ros.ros.data_path.loop import take_snapshot
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
+from screw_dynamics_ros.ros.messages.cdr import packed
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import shorten, topic_tokens
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.process.rate_limit import RateLimit
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.channel_record import CALL, Gate
 from screw_dynamics_ros.ros.topics.publishers import Publishers
+from screw_dynamics_ros.ros.topics.snapshot import StateSnapshot
 
 Flags = NDArray[np.bool_]
 
@@ -61,6 +68,16 @@ TABLE = (
         minimum=0.0,
     ),
 )
+
+
+class Measured(NamedTuple):
+    """A state of a robot with its measured torques, its payload, and results of the model."""
+
+    q: Array
+    v: Array
+    tau: Array
+    payload: Array
+    results: Mapping[Source, Array]
 
 
 class ConstraintWrenches:
@@ -114,23 +131,28 @@ class ConstraintWrenches:
         self,
         model: RunningModel,
         mapper: JointStateMapper,
-        torques: Callable[[], Array],
-        payload: Array,
+        torques: Callable[[Measured], Array],
+        outputs: Sequence[Source],
         publishers: Publishers,
         prefix: str,
         parameters: Parameters,
     ) -> list[Channel]:
         """Return the topics.
 
-        `torques` returns the torques that move the robot and its payload, (n,) for the joints of
-        the model [N m, N]; `payload` is the argument of `Robot.payload_torques`. Its weight and its
-        velocity terms are included; its inertial forces are not part of the solved equations.
+        `torques` returns the torques that move the robot and its payload in a state, (n,) for the
+        joints of the model [N m, N], from its results `outputs`. Weight and velocity terms of the
+        payload are included; its inertial forces are not part of the solved equations.
         """
-        self._model, self._mapper = model, mapper
-        self._torques, self._payload = torques, payload
+        self._model, self._torques, self._outputs = model, torques, outputs
         self._torques_name: str = parameters['constraint_torques']
         self._tolerance: float = parameters['constraint_tolerance']
-        self._solved_state, self._is_solved = 0, False
+        snapshot = StateSnapshot(
+            lambda: [
+                *(model.q, model.v, mapper.tau, model.payload),
+                *(model.results[output] for output in outputs),
+            ],
+            self._use,
+        )
         self._numbers: list[Array] = []
         tokens = topic_tokens(blocked.link for blocked in self._blocked)
         for link, token in tokens.items():
@@ -144,40 +166,47 @@ class ConstraintWrenches:
                     name=f'constraint_wrench/{token}',
                     velocity=True,
                     effort=self._torques_name == MEASURED,
-                    is_valid=self._is_known,
+                    gates=(Gate(CALL, snapshot, take_snapshot),),
                     rate=RateLimit(parameters['constraint_rate']),
+                    is_held=True,
+                    snapshot=snapshot,
                 )
             )
         return self._channels
 
-    def _is_known(self) -> bool:
-        """Whether the wrenches are known; one solution serves all links."""
-        state = self._mapper.accepted
-        if state != self._solved_state:
-            self._solved_state, self._is_solved = state, self._solve()
-        return self._is_solved
+    def _use(
+        self, stamp: int, q: Array, v: Array, tau: Array, payload: Array, *results: Array
+    ) -> None:
+        """Publish the wrenches in a state, if they are known; one solution serves all links."""
+        found = dict(zip(self._outputs, results))
+        wrenches = self._solve(Measured(q, v, tau, payload, found))
+        if wrenches is None:
+            return
+        STATE_LOCK.acquire()  # the model state reads them
+        for channel, numbers, wrench in zip(self._channels, self._numbers, wrenches):
+            numbers[:], channel.valid_stamp = swap_linear_angular(wrench), stamp
+        STATE_LOCK.release()
+        for channel in self._channels:
+            if channel.is_sent:
+                channel.publish(packed(stamp))
 
-    def _solve(self) -> bool:
-        """Compute the wrenches of the current state; return whether this succeeded."""
-        model, q, v = self._model, self._model.q, self._model.v
-        tau = model.whole_v(self._torques())
-        if self._payload.any():
-            tau -= model.robot.payload_torques(q, v, np.zeros_like(v), self._payload)
+    def _solve(self, state: Measured) -> Array | None:
+        """Return the wrenches in a state, (k, 6), moment first; None if they are unknown."""
+        model, (q, v, _, payload, _) = self._model, state
+        tau = model.whole_v(self._torques(state))
+        if payload.any():
+            tau -= model.robot.payload_torques(q, v, np.zeros_like(v), payload)
         self._motion, self._fault = None, ''
         try:
             motion = model.robot.constrained_dynamics(q, v, tau, self._constraints, least_norm=True)
         except ScrewDynamicsError as error:
             self._fault = str(error)
-            return False
+            return None
         if not np.isfinite(motion.wrenches).all():
             self._fault = 'results are not finite because torques or velocities are too large'
-            return False
+            return None
         self._motion = motion
-        if self._missed(motion).any():
-            return False
-        for numbers, wrench in zip(self._numbers, motion.wrenches):
-            numbers[:] = swap_linear_angular(wrench)
-        return True
+        return None if self._missed(motion).any() else motion.wrenches
 
     def _missed(self, motion: ConstrainedMotion) -> Flags:
         """Return flags of the constrained directions that are violated."""

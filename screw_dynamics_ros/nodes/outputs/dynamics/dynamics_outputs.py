@@ -35,7 +35,6 @@ from screw_dynamics_ros.nodes.model.torque_terms import TorqueTerms
 from screw_dynamics_ros.nodes.parameters import constraint_parameters, payload_parameters
 from screw_dynamics_ros.nodes.services import dynamics_services
 from screw_dynamics_ros.ros.diagnostics import Level, Status
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.channel import Channel
@@ -44,7 +43,7 @@ from screw_dynamics_ros.ros.topics.publishers import Publishers
 from ..quantity_messages import channel_of, numbers_of
 from . import constraint_wrenches
 from .commands import Commands
-from .constraint_wrenches import ConstraintWrenches
+from .constraint_wrenches import ConstraintWrenches, Measured
 from .reference import FollowedReference, follow
 
 TABLE = (
@@ -196,8 +195,8 @@ class Dynamics:
             self._channels += outputs.constraints.bind(
                 model,
                 mapper,
-                partial(self._moving_torques, model, mapper, outputs.terms),
-                model.payload,
+                partial(self._moving_torques, model, terms),
+                [*vars(terms).values()],
                 self._publishers,
                 self._host.parameters['frame_prefix'],
                 self._parameters,
@@ -231,9 +230,7 @@ class Dynamics:
         outputs = self.outputs
         return outputs.constraints.status() if outputs is not None else Status('constraints')
 
-    def _moving_torques(
-        self, model: RunningModel, mapper: JointStateMapper, terms: TorqueTerms
-    ) -> Array:
+    def _moving_torques(self, model: RunningModel, terms: TorqueTerms, state: Measured) -> Array:
         """Return the drive torques minus friction, (n,) [N m, N].
 
         Terms that measured efforts lack (`effort_terms`) are added.
@@ -241,30 +238,32 @@ class Dynamics:
         if self._parameters['constraint_torques'] == constraint_wrenches.MEASURED:
             shares = self._host.effort_shares
             lacking = {
-                GRAVITY: model.results[terms.gravity],
-                CORIOLIS: model.results[terms.coriolis],
+                GRAVITY: state.results[terms.gravity],
+                CORIOLIS: state.results[terms.coriolis],
             }
             if not shares[PAYLOAD]:
                 lacking[PAYLOAD] = model.of_joints(
                     model.robot.payload_torques(
-                        model.q, model.v, np.zeros_like(model.v), model.payload
+                        state.q, state.v, np.zeros_like(state.v), state.payload
                     )
                 )
-            friction = self._friction(model, mapper.tau, terms) if shares[FRICTION] else 0.0
-            driven = mapper.tau - friction
+            friction = self._friction(model, state.tau, terms, state) if shares[FRICTION] else 0.0
+            driven = state.tau - friction
             return completed(driven, [*lacking.values()], shares[[*lacking]])
-        driven = model.results[terms.feedforward]
-        driven = driven - self._friction(model, driven, terms)
-        added = [model.results[getattr(terms, term)] for term in TERMS]
+        driven = state.results[terms.feedforward]
+        driven = driven - self._friction(model, driven, terms, state)
+        added = [state.results[getattr(terms, term)] for term in TERMS]
         return completed(driven, added, self.shares)
 
     @staticmethod
-    def _friction(model: RunningModel, torques: Array, terms: TorqueTerms) -> Array:
-        """Return the friction in torques of drives (n,) in the measured state."""
+    def _friction(
+        model: RunningModel, torques: Array, terms: TorqueTerms, state: Measured
+    ) -> Array:
+        """Return the friction in torques of drives (n,) in a state."""
         if not model.robot.tree.has_load_friction:
-            return model.results[terms.friction]
+            return state.results[terms.friction]
         tau = model.whole_v(torques)
-        return model.of_joints(tau - model.robot.transmitted_torques(model.v, tau))
+        return model.of_joints(tau - model.robot.transmitted_torques(state.v, tau))
 
     # --- callbacks ------------------------------------------------------------------------------
 

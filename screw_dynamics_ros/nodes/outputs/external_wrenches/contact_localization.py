@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -14,6 +15,7 @@ from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core.compile.typed.functions import Ints
 from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.measurement.estimation.contact_localization import (
     ContactLocator,
@@ -25,19 +27,26 @@ from screw_dynamics_ros.core.measurement.estimation.link_segments import link_se
 from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import ObserverPlan
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel, of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
+from screw_dynamics_ros.ros.data_path.loop import compiled_step, take_snapshot
+from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.channel import Channel
+from screw_dynamics_ros.ros.topics.channel_record import CALL, NOT_VALID, Gate
 from screw_dynamics_ros.ros.topics.publishers import Publishers
+from screw_dynamics_ros.ros.topics.snapshot import StateSnapshot
 
-from .torque_covariance import TorqueCovariance
+from .torque_covariance import TorqueCovariance, update_covariance
 from .torque_observer import TorqueObserver
 
 TABLE = (
@@ -93,6 +102,10 @@ TABLE = (
 )
 
 
+#: A topic with its message for each link, and the numbers of a contact in it.
+Message = tuple[Channel, Mapping[str, Template], Callable[[LocatedContact], Array]]
+
+
 @dataclass(frozen=True)
 class LocationPlan:
     """Locator of contacts on a robot, and its inputs.
@@ -109,6 +122,41 @@ class LocationPlan:
     refusal: str = ''
     locator: ContactLocator | None = None
     outputs: tuple[Formula, ...] = ()
+
+
+class ContactSnapshot(StateSnapshot):
+    """The Jacobians, torques and covariances of a state at which a contact is localized.
+
+    Attributes
+    ----------
+    settled : (1,) array of int
+        Whether the torques are valid.
+    seen : int
+        Number of the last state with velocities and efforts.
+    period : int
+        Between two localizations [ns].
+    covariance : TorqueCovariance
+        Of the torques.
+    """
+
+    settled: Ints
+    seen: int
+    period: int
+    covariance: TorqueCovariance
+
+
+@compiled_step
+def take_contact(s: ContactSnapshot, loop: LoopRecord) -> int:
+    """Copy the numbers of the current state, if a localization is due."""
+    number = loop.mapper.accepted
+    is_settled = s.settled[0] != 0
+    if not is_settled or number > s.seen + 1:
+        s.stamp = NEVER_STAMP
+    s.seen = number
+    if is_settled and s.number != number and not 0 <= loop.mapper.stamp - s.stamp < s.period:
+        update_covariance(s.covariance, number, loop.state)
+        take_snapshot(s, loop)
+    return NOT_VALID
 
 
 class TorquePlan(Protocol):
@@ -146,7 +194,7 @@ class ContactLocation:
         self._channels: list[Channel] = []
         self._plan: LocationPlan | None = None
         self._found: Localization | None = None
-        self._is_new, self._found_at = False, 0  # from the current state; its stamp [ns]
+        self._snapshot: ContactSnapshot | None = None
 
     def plan(self, robot: Robot) -> LocationPlan:
         """Compile the functions for a robot."""
@@ -162,18 +210,27 @@ class ContactLocation:
         return LocationPlan('', locator, (stack,))
 
     def bind(
-        self, model: RunningModel, plan: TorquePlan, covariance: TorqueCovariance
+        self,
+        model: RunningModel,
+        mapper: JointStateMapper,
+        plan: TorquePlan,
+        covariance: TorqueCovariance,
     ) -> list[Channel]:
         """Adopt a new model, with the covariance of its torques; return the topics."""
-        self._plan, self._found, self._stated = plan.location, None, covariance
-        self._model, self._torque = model, plan.filtered_torque
-        self._noise = plan.observer.observation.covariance
-        self._channels = []
-        locator = self._plan.locator
+        self._plan, self._found, self._mapper = plan.location, None, mapper
+        self._channels, self._stated, self._snapshot = [], covariance, None
+        locator, noise = self._plan.locator, plan.observer.observation.covariance
         if locator is None:
             return []
         self._covariance = np.zeros((len(model.joints), len(model.joints)))
+        outputs = [self._plan.outputs[0], plan.filtered_torque, *([noise] if noise else [])]
+        snapshot = self._snapshot = ContactSnapshot(
+            lambda: [covariance.covariance, *(model.results[each] for each in outputs)],
+            self._locate,
+        )
+        snapshot.settled, snapshot.covariance = self._observer.settled, covariance
         self._follow()
+        self._messages: list[Message] = []
         prefix = self._host.parameters['frame_prefix']
         for kind, topic, template, numbers in (
             (
@@ -185,13 +242,16 @@ class ContactLocation:
             (WrenchStamped, '~/contact_force', templates.wrench, wrench_numbers),
         ):
             self._channels.append(
-                contact_channel(
+                Channel(
                     self._publishers.get(kind, topic),
-                    {link: template(prefix + link) for link in locator.links},
-                    numbers,
-                    self._new_contact,
+                    velocity=True,
+                    effort=True,
+                    gates=(Gate(CALL, snapshot, take_contact),),
+                    snapshot=snapshot,
                 )
             )
+            messages = {link: template(prefix + link) for link in locator.links}
+            self._messages.append((self._channels[-1], messages, numbers))
         return list(self._channels)
 
     def report(self, status: Status) -> None:
@@ -203,7 +263,7 @@ class ContactLocation:
         if any(channel.listened for channel in self._channels) and refusal:
             status.report(Level.WARN, f'contacts are not localized: {refusal}')
         found = self._found
-        if found is None:
+        if found is None or not self._is_possible:
             status.values['contact'] = 'none: ' + (refusal or 'no state with subscribers')
         elif found.contact is None:
             status.values['contact'] = f'none: {found.reason}'
@@ -211,39 +271,39 @@ class ContactLocation:
             status.values['contact'] = described(found.contact)
 
     @property
-    def is_listened(self) -> bool:
-        """Whether `locate` has anything to do."""
-        return self._found is not None or any(channel.listened for channel in self._channels)
-
-    def locate(self) -> None:
-        """Localize the contact from the current results."""
-        plan, mapper, self._is_new = self._plan, self._host.mapper, False
-        if (
-            plan is None
-            or plan.locator is None
-            or mapper is None
-            or not any(channel.listened for channel in self._channels)
-            or not (mapper.has_velocity and mapper.has_effort and self._observer.is_settled)
-            or self._wrong_count(self._parameters['contact_torque_deviation'])
-        ):
-            self._found = None
-            return
-        rate, elapsed = self._parameters['contact_rate'], mapper.stamp - self._found_at
-        if rate and self._found is not None and 0 <= elapsed < 1e9 / rate:
-            return
-        results, covariance = self._model.results, self._covariance
-        if np.isfinite(self._stated.of_model).all():
-            covariance = self._stated.now()
-        elif self._noise is not None:
-            covariance = covariance + results[self._noise].reshape(covariance.shape)
-        self._found = plan.locator.locate(
-            results[plan.outputs[0]], results[self._torque], covariance
+    def _is_possible(self) -> bool:
+        """Whether contacts are localized for states like the last one."""
+        return (
+            any(channel.listened for channel in self._channels)
+            and self._mapper.has_velocity
+            and self._mapper.has_effort
+            and self._observer.is_settled
+            and not self._wrong_count(self._parameters['contact_torque_deviation'])
         )
-        self._is_new, self._found_at = True, mapper.stamp
 
-    def _new_contact(self) -> LocatedContact | None:
-        """Return the contact of the current state, or None."""
-        return self._found.contact if self._found is not None and self._is_new else None
+    def _locate(self, stamp: int, stated: Array, *results: Array) -> None:
+        """Localize the contact of a state, and publish it.
+
+        `results` are the Jacobians, the torques, and the covariance that the observer estimates.
+        """
+        assert self._plan is not None
+        assert self._plan.locator is not None
+        if self._wrong_count(self._parameters['contact_torque_deviation']):
+            return
+        covariance, (jacobians, torques, *noise) = self._covariance, results
+        if np.isfinite(self._stated.of_model).all():
+            covariance = stated.reshape(covariance.shape)
+        elif noise:
+            covariance = covariance + noise[0].reshape(covariance.shape)
+        self._found = self._plan.locator.locate(jacobians, torques, covariance)
+        contact = self._found.contact
+        if contact is None:
+            return
+        for channel, messages, numbers in self._messages:
+            if channel.is_sent:
+                message = messages[contact.segment.link]
+                channel.send(message.fill(numbers(contact), stamp))
+                channel.published += 1
 
     # --- parameters -----------------------------------------------------------------------------
 
@@ -278,41 +338,11 @@ class ContactLocation:
             largest_deviation=value['contact_largest_deviation'],
             least_probability=value['contact_least_probability'],
         )
-        deviations = value['contact_torque_deviation']
+        rate, deviations = value['contact_rate'], value['contact_torque_deviation']
+        if self._snapshot is not None:
+            self._snapshot.period = math.ceil(NANOSECONDS / rate) if rate else 0
         if len(deviations) in (1, len(self._covariance)):
             np.fill_diagonal(self._covariance, np.square(deviations))
-
-
-def contact_channel(
-    publisher: Any,
-    templates: Mapping[str, Template],
-    numbers: Callable[[LocatedContact], Array],
-    contact: Callable[[], LocatedContact | None],
-) -> Channel:
-    """Return a topic of the contact, in the frame of the link in contact.
-
-    Parameters
-    ----------
-    publisher : rclpy.publisher.Publisher
-    templates : mapping
-        The message for each link.
-    numbers : callable
-        Returns the numbers of the message for a contact.
-    contact : callable
-        Returns the current contact, or None.
-    """
-
-    def encode(stamp: bytes) -> bytes | None:
-        found = contact()
-        if found is None:
-            return None
-        template = templates[found.segment.link]
-        template.array(0)[:] = numbers(found)
-        return template.encode(stamp)
-
-    return Channel(
-        publisher, encode, velocity=True, effort=True, is_valid=lambda: contact() is not None
-    )
 
 
 def pose_numbers(contact: LocatedContact) -> Array:

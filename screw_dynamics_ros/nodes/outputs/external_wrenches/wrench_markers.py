@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 from screw_dynamics_ros.core.lie.screws import wrench_axis
-from screw_dynamics_ros.nodes.hosting.drawing import Source
-from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
+from screw_dynamics_ros.nodes.hosting.drawing import DrawnNumbers
 from screw_dynamics_ros.ros.messages.markers import MarkerShape
 from screw_dynamics_ros.ros.parameters import Parameters
 
@@ -23,10 +22,10 @@ TABLE = (
 )
 
 
-def wrench(frame_id: str, parameters: Parameters, values: Source) -> MarkerPlan:
+def wrench(frame_id: str, parameters: Parameters, values: DrawnNumbers) -> MarkerPlan:
     """Return arrows of force and moment from the origin of a link, and a line for the wrench axis.
 
-    `values` returns the wrench in the link frame (6,), force first.
+    `values` is the wrench in the link frame (6,), moment first.
     """
     width = parameters['marker_width']
     shapes = (
@@ -36,4 +35,4 @@ def wrench(frame_id: str, parameters: Parameters, values: Source) -> MarkerPlan:
     )
     scales = parameters['force_scale'], parameters['moment_scale']
     drawing = screw(shapes, wrench_axis, scales, parameters['axis_length'])
-    return MarkerPlan(drawing, (lambda: swap_linear_angular(values()),))
+    return MarkerPlan(drawing, (values,))

@@ -15,12 +15,14 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.measurement.estimation import smallest_singular_value
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
+from screw_dynamics_ros.nodes.hosting.drawing import source_of
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
-from screw_dynamics_ros.nodes.model.parts import Adopted, Stage, python_step
+from screw_dynamics_ros.nodes.model.parts import Adopted, Stage
 from screw_dynamics_ros.nodes.parameters import frame_parameters
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
-from screw_dynamics_ros.ros.data_path.records import TAKEN
 from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.publishers import Publishers
@@ -39,7 +41,6 @@ from . import (
 from .contact_flags import ContactFlags
 from .contact_localization import ContactLocation
 from .contacts import Contact, is_observable
-from .finite_check import are_finite
 from .output_filters import OutputFilters
 from .support_contacts import SupportContacts
 from .tare_service import Tare
@@ -134,10 +135,6 @@ class WrenchEstimator:
         return [
             *self._observer.stages(),
             self._filters.stage(),
-            Stage(
-                consume=python_step('localization of a contact', self._location.locate, TAKEN),
-                is_needed=lambda: self._location.is_listened,
-            ),
             *self._tare.stages(),
             self._support.stage(),
         ]
@@ -174,7 +171,7 @@ class WrenchEstimator:
                 self._publishers,
                 self._observer.settled,
             )
-            contacts = self._location.bind(model, plan, topics.torque_covariance)
+            contacts = self._location.bind(model, mapper, plan, topics.torque_covariance)
             support = self._support.bind(
                 model,
                 plan.support,
@@ -223,22 +220,30 @@ class WrenchEstimator:
             return []
         return [
             wrench_markers.wrench(
-                prefix + link, self._parameters, partial(self._known_wrench, adopted, contact)
+                prefix + link,
+                self._parameters,
+                source_of(
+                    adopted.model,
+                    contact.wrench,
+                    contact.pivots,
+                    value=partial(self._known_wrench, adopted.mapper, contact),
+                ),
             )
             for link, contact in adopted.plan.contacts.items()
         ]
 
-    def _known_wrench(self, adopted: Adopted[WrenchPlan], contact: Contact) -> Array:
-        """Return the current wrench of a contact (6,), zero if it is not valid."""
-        mapper, results = adopted.mapper, adopted.model.results
+    def _known_wrench(
+        self, mapper: JointStateMapper, contact: Contact, wrench: Array, pivots: Array
+    ) -> Array:
+        """Return a wrench (6,), moment first; zero if it is not valid."""
         is_known = (
             mapper.has_velocity
             and mapper.has_effort
             and self._observer.is_settled
-            and is_observable(contact, results[contact.pivots])
-            and are_finite(results[contact.wrench])
+            and is_observable(contact, pivots)
+            and np.isfinite(wrench).all()
         )
-        return results[contact.wrench] if is_known else np.zeros(6)
+        return swap_linear_angular(wrench) if is_known else np.zeros(6)
 
     def _explain(self, contact: Contact, value: float) -> str:
         if contact.joints < 6:

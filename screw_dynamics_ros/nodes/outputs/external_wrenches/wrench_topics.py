@@ -20,19 +20,13 @@ from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics.channel import NO_OUTPUT, Channel
-from screw_dynamics_ros.ros.topics.channel_record import (
-    CALL,
-    FINITE,
-    POSITIVE,
-    TRUE,
-    Gate,
-)
+from screw_dynamics_ros.ros.topics.channel_record import CALL, POSITIVE, TRUE, Gate
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 from ..kinematics.singularity_measures import random_samples
 from ..quantity_messages import message_of
 from . import observable_step
-from .finite_check import FiniteCheck
+from .finite_check import FiniteCheck, check_finite
 from .observable_wrenches import ObservableWrench
 from .output_filters import BANDS
 from .residual_step import fill_confidence
@@ -207,8 +201,7 @@ class WrenchTopics:
             name=name,
             velocity=True,
             effort=True,
-            is_valid=is_finite,
-            gates=(*self._settled, *gates, Gate(FINITE, numbers)),
+            gates=(*self._settled, *gates, Gate(CALL, is_finite, check_finite)),
             rank=int(output is None),
         )
         self.channels.append(channel)

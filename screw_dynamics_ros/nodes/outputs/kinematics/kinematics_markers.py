@@ -18,7 +18,7 @@ from screw_dynamics_ros.core.arms.inverse.manipulability import velocity_ellipso
 from screw_dynamics_ros.core.description.robot_description import Joint
 from screw_dynamics_ros.core.lie.screws import screw_axis
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.drawing import Source
+from screw_dynamics_ros.nodes.hosting.drawing import DrawnNumbers
 from screw_dynamics_ros.ros.messages.conversions import quaternion
 from screw_dynamics_ros.ros.messages.markers import MarkerShape, draw_ellipsoid, draw_line
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
@@ -69,10 +69,10 @@ def draw_axis(half: Array, numbers: Sequence[Array]) -> None:
     draw_line(numbers[0], np.zeros(3), half)
 
 
-def twist(frame_id: str, parameters: Parameters, velocity: Source) -> MarkerPlan:
+def twist(frame_id: str, parameters: Parameters, velocity: DrawnNumbers) -> MarkerPlan:
     """Return arrows of both velocities of a link from its origin, and a line for its screw axis.
 
-    `velocity` returns its body twist (6,), angular part first.
+    `velocity` is its body twist (6,), angular part first.
     """
     scales = parameters['linear_velocity_scale'], parameters['angular_velocity_scale']
     length, width = parameters['axis_length'], parameters['marker_width']
@@ -92,12 +92,12 @@ def ellipsoids(
     frame_id: str,
     parameters: Parameters,
     kinds: Sequence[str],
-    jacobian: Source,
-    joint_metric: Source | None,
+    jacobian: DrawnNumbers,
+    joint_metric: DrawnNumbers | None,
 ) -> MarkerPlan:
     """Return the velocity and force ellipsoids that `kinds` names.
 
-    `jacobian` returns the body Jacobian (6, n), `joint_metric` (n, n). The force ellipsoid has the
+    `jacobian` is the body Jacobian (6, n), `joint_metric` (n, n). The force ellipsoid has the
     same axes and the inverse semi-axes.
     """
     scales = [parameters[f'{kind[:-1]}_scale'] for kind in kinds]

@@ -21,6 +21,7 @@ from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
+from screw_dynamics_ros.nodes.hosting.drawing import source_of
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.parts import Adopted, Plan, Stage
@@ -29,6 +30,7 @@ from screw_dynamics_ros.nodes.parameters import frame_parameters, transform_para
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
 from screw_dynamics_ros.nodes.services import kinematics_services
 from screw_dynamics_ros.ros.diagnostics import Status
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.names import twist_frame
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.channel import Channel
@@ -241,7 +243,11 @@ class Kinematics:
             if 'twists' in wanted:
                 pictures.append(
                     kinematics_markers.twist(
-                        frame, parameters, partial(known_twist, adopted, link.body_velocity)
+                        frame,
+                        parameters,
+                        source_of(
+                            model, link.body_velocity, value=partial(known_twist, adopted.mapper)
+                        ),
                     )
                 )
             kinds = [kind for kind in wanted if kind in kinematics_markers.ELLIPSOIDS]
@@ -251,7 +257,7 @@ class Kinematics:
                         frame,
                         parameters,
                         kinds,
-                        partial(model.results.__getitem__, link.body_jacobian),
+                        source_of(model, link.body_jacobian),
                         singularities.joint_metric,
                     )
                 )
@@ -297,6 +303,6 @@ def links_of(adopted: Adopted[KinematicsPlan]) -> dict[str, LinkOutputs]:
     return adopted.plan.links if adopted.model.results else {}
 
 
-def known_twist(adopted: Adopted[KinematicsPlan], output: Output | Formula) -> Array:
-    """Return the body twist of a link in the current state, (6,); zero while it is unknown."""
-    return adopted.model.results[output] if adopted.mapper.has_velocity else np.zeros(6)
+def known_twist(mapper: JointStateMapper, twist: Array) -> Array:
+    """Return the body twist of a link (6,), zero while it is unknown."""
+    return twist if mapper.has_velocity else np.zeros(6)

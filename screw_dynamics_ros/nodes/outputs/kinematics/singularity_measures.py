@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from screw_dynamics_ros.core.measurement.estimation.link_measures import LinkMea
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.nodes.hosting.drawing import Source
+from screw_dynamics_ros.nodes.hosting.drawing import DrawnNumbers, source_of
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import LoopRecord
@@ -112,11 +111,11 @@ class Singularities:
         )
 
     @property
-    def joint_metric(self) -> Source | None:
-        """Source of the joint metric in the current state; None for the identity."""
+    def joint_metric(self) -> DrawnNumbers | None:
+        """DrawnNumbers of the joint metric in the current state; None for the identity."""
         if self._inertia is None:
             return None
-        return partial(self._model.results.__getitem__, self._inertia)
+        return source_of(self._model, self._inertia)
 
     def channel(self, link: str, token: str, publisher: Any) -> Channel:
         """Return the topic of a link, with its name in topics."""

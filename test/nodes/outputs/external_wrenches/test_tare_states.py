@@ -12,12 +12,18 @@ pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.nodes.outputs.external_wrenches import finite_check, tare
-from screw_dynamics_ros.nodes.outputs.external_wrenches.finite_check import FiniteCheck
+from screw_dynamics_ros.nodes.outputs.external_wrenches.finite_check import (
+    FiniteCheck,
+    check_finite,
+)
 from screw_dynamics_ros.nodes.outputs.external_wrenches.tare import TareStates
+from screw_dynamics_ros.ros.data_path import externals
+from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Policies
 from screw_dynamics_ros.ros.status import Level, Status
+from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID
 from support.robots import joint, robot
 
 JOINTS = ('rail', 'wrist')  # the wrist turns without limits
@@ -232,22 +238,25 @@ def test_positions_that_go_back_and_forth(make):
 def test_numbers_that_are_not_finite_are_counted_with_the_effort_of_the_time(make, monkeypatch):
     states, numbers, moment = make(), np.zeros(3), [10.0]
     monkeypatch.setattr(finite_check, 'time', SimpleNamespace(monotonic=lambda: moment[0]))
-    check = FiniteCheck('~/wrench/tool', numbers, states.mapper)
+    clock = SimpleNamespace(monotonic_ns=lambda: round(1e9 * moment[0]))
+    monkeypatch.setattr(externals, 'time', clock)
+    check, loop = FiniteCheck('~/wrench/tool', numbers, states.mapper), LoopRecord()
+    loop.state, loop.time = states.mapper.state, np.zeros(2, dtype=np.int64)
 
     def report():
         status = Status('outputs')
         check.report(status)
         return status
 
-    assert check()
+    assert check_finite(check, loop) == VALID
     assert report().summary == 'ok'
     states.come(tau=(1.0, -1e200))
     for value in (np.inf, np.nan):
         numbers[2] = value
-        assert not check()
+        assert check_finite(check, loop) == NOT_VALID
     states.come(tau=(2.0, 1.0))
     numbers[:] = 1e300  # their sum is finite, too
-    assert check()
+    assert check_finite(check, loop) == VALID
     moment[0] += 2.9
     status = report()
     assert status.level == Level.WARN
