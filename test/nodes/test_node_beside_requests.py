@@ -414,7 +414,7 @@ def test_garbage_in_requests(client, node, kind):
     """Each is answered, nothing dies, the memory stays, and sense is answered afterwards."""
     type_, service = getattr(srv, kind), SERVICES[kind]
     random = np.random.default_rng(sum(map(ord, kind)))
-    count = int(os.environ.get('GARBAGE_REQUESTS', '40'))
+    count = int(os.environ.get('GARBAGE_REQUESTS', '16'))
     client.call(type_, service, type_.Request())
     pids = [node.process.pid, pid_of(node, 'answers requests')]
     for k in range(count):

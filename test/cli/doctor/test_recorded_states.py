@@ -62,7 +62,7 @@ def test_healthy_recordings(name, sensors, tmp_path, capsys):
     assert {comparison.fault(each, run.names) for each in messages} == {''}
 
 
-@pytest.mark.parametrize('seed', range(40))
+@pytest.mark.parametrize('seed', range(20))
 def test_healthy_recordings_with_several_disturbances(seed, tmp_path, capsys):
     rng = np.random.default_rng(seed)
     name = ROBOTS[seed % len(ROBOTS)]

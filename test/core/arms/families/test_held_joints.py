@@ -66,7 +66,7 @@ def test_another_position_at_each_call(name, joint, is_closed):
     solver = SerialSolver(chain, (joint,), 'python')
     assert (solver._closed_form_beside_held() is not None) == is_closed
     reached = 0
-    for _ in range(6):
+    for _ in range(3):
         q = rng.uniform(-2.0, 2.0, 7)
         C, held = chain.pose(q), q[[joint]]
         found = solver.direct(C, held, NOTHING)
@@ -79,7 +79,7 @@ def test_another_position_at_each_call(name, joint, is_closed):
         assert len(other) == len(found)
         for each in other.q:
             assert distances(found.q, each).min() < 1e-8
-    assert reached >= 4
+    assert reached >= 2
 
 
 def test_two_held_joints():
