@@ -9,6 +9,7 @@ those of the bench, and messages are recorded as those of Python are.
 
 import ctypes
 from collections import Counter
+from functools import cache
 
 import numpy as np
 
@@ -35,16 +36,14 @@ OUTCOMES = {
 
 
 class TestedRcl(rcl.Rcl):
-    """The loop with functions of the test; its code is that of all benches."""
+    """The loop with functions of the test; its code is that of all benches with the same steps."""
 
-    _library, _kept, _active = None, (), None
+    _active = None
 
     def __init__(self, bench):
         self.allocator = rcl.Allocator()
         functions = loop.process, loop.receive, loop.answer
-        if TestedRcl._library is None:
-            TestedRcl._library = self._compiled(functions)
-        self.library = self._library
+        self.library, self._kept = self._compiled(*functions, *loop.STEPS)
 
         def of_bench(function):
             def call(*arguments):
@@ -57,32 +56,34 @@ class TestedRcl(rcl.Rcl):
             of_bench(self.library.callable(each)) for each in functions
         )
 
-    @classmethod
-    def _compiled(cls, functions):
+    @staticmethod
+    @cache
+    def _compiled(*functions):
+        """Return machine code, and the functions of Python that it calls."""
         integer, pointer = ctypes.c_int32, ctypes.c_void_p
 
         def publish(publisher, serialized, _):
-            cls._active.published(publisher, serialized)
+            TestedRcl._active.published(publisher, serialized)
             return 0
 
         def gettime(clock, time):
-            read, is_wall = cls._active.clock, clock == externals.REALTIME
+            read, is_wall = TestedRcl._active.clock, clock == externals.REALTIME
             words = ctypes.cast(time, ctypes.POINTER(ctypes.c_int64))
             words[0], words[1] = divmod(read.time_ns() if is_wall else read.monotonic_ns(), SECOND)
             return 0
 
         def get_now(_, now):
-            ctypes.cast(now, ctypes.POINTER(ctypes.c_int64))[0] = cls._active.clock.time_ns()
+            ctypes.cast(now, ctypes.POINTER(ctypes.c_int64))[0] = TestedRcl._active.clock.time_ns()
             return 0
 
-        cls._kept = (
+        called = (
             ctypes.CFUNCTYPE(integer, pointer, pointer, pointer)(publish),
             ctypes.CFUNCTYPE(integer, integer, pointer)(gettime),
             ctypes.CFUNCTYPE(integer, pointer, pointer)(get_now),
         )
         names = 'rcl_publish_serialized_message', 'clock_gettime', 'rcl_clock_get_now'
-        addresses = [ctypes.cast(each, pointer).value for each in cls._kept]
-        return compiled([*functions, *loop.STEPS], dict(zip(names, addresses)))
+        addresses = [ctypes.cast(each, pointer).value for each in called]
+        return compiled(functions, dict(zip(names, addresses))), called
 
     @staticmethod
     def clock(clock, now):
