@@ -20,6 +20,8 @@ from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
@@ -47,11 +49,6 @@ RESTART_PERIOD_S = 1.0  # s between two attempts to start a process
 ANSWER_TIMEOUT_S = 5.0  # s without a response before a warning
 
 
-def same(numbers: Array) -> Array:
-    """Return the numbers."""
-    return numbers
-
-
 class DrawnNumbers(NamedTuple):
     """Numbers of a joint state.
 
@@ -64,11 +61,11 @@ class DrawnNumbers(NamedTuple):
     """
 
     arrays: Callable[[], Sequence[Array]]
-    value: Callable[..., Array] = same
+    value: Callable[..., Array] = np.asarray
 
 
 def source_of(
-    model: RunningModel, *outputs: Output | Formula, value: Callable[..., Array] = same
+    model: RunningModel, *outputs: Output | Formula, value: Callable[..., Array] = np.asarray
 ) -> DrawnNumbers:
     """Return the results of a model for a drawing."""
     return DrawnNumbers(lambda: [model.results[output] for output in outputs], value)

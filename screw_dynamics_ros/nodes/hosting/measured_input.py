@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -139,9 +140,11 @@ class MeasuredInput(HostPart, ABC):
         return [Stage(self._step, is_needed=lambda: self.record.is_used)]
 
     def prepare(self) -> None:
-        """Evaluate the input for the current joint state."""
-        if self.record.is_used:
-            self._states.prepare(self._step)
+        """Evaluate the input for the current joint state, if there is one."""
+        loop, mapper = self._states.tables.loop, self._states.mapper
+        if self.record.is_used and mapper is not None:
+            loop.mapper, loop.state, loop.start = mapper, mapper.state, time.monotonic()
+            self._step.function(self.record, loop)
 
     # --- results --------------------------------------------------------------------------------
 

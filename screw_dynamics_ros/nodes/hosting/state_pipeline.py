@@ -24,7 +24,6 @@ from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.process.timers import DeferredWork
 from screw_dynamics_ros.ros.status import Status
 
-from ..model.parts import StateStep
 from ..model.running_model import RunningModel
 from . import statuses
 from .loop_tables import AnsweredStates, LoopTables
@@ -110,13 +109,6 @@ class StatePipeline(AnsweredStates):
             model_since=self.model_since,
             scheduling_fault=scheduling_fault,
         )
-
-    def prepare(self, step: StateStep) -> None:
-        """Take a step before the kernel for the current joint state, if there is one."""
-        if self.mapper is not None:
-            loop = self.tables.loop
-            loop.mapper, loop.state, loop.start = self.mapper, self.mapper.state, time.monotonic()
-            step.function(step.record(), loop)
 
     # --- one joint state ------------------------------------------------------------------------
 

@@ -45,9 +45,9 @@ class StateStep:
     otherwise: PythonFunction | None = None
 
 
-def python_step(name: str, function: Callable[[], None], failed: int = STEP_FAILED) -> StateStep:
+def python_step(name: str, function: Callable[[], None]) -> StateStep:
     """Return a step that Python takes; errors are reported with its name."""
-    return StateStep(PythonFunction(name, function, failed), lambda: NO_RECORD)
+    return StateStep(PythonFunction(name, function, STEP_FAILED), lambda: NO_RECORD)
 
 
 def always() -> bool:

@@ -17,7 +17,7 @@ from sensor_msgs.msg import Imu
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.state_clock import StateClock
-from screw_dynamics_ros.nodes.hosting import gravity_source
+from screw_dynamics_ros.nodes.hosting import gravity_source, measured_input
 from screw_dynamics_ros.nodes.hosting.gravity_source import GravitySource
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
 from screw_dynamics_ros.ros.data_path.records import LoopRecord
@@ -43,7 +43,7 @@ class Sourced:
 
     def __init__(self, monkeypatch, model, **parameters):
         self.now = 100.0
-        for module in (gravity_source, frame_chain, requested_state):
+        for module in (measured_input, gravity_source, frame_chain, requested_state):
             monkeypatch.setattr(module, 'time', SimpleNamespace(monotonic=lambda: self.now))
         self.parameters = {
             'gravity': DOWN.tolist(),
@@ -61,8 +61,9 @@ class Sourced:
             mapper=JointStateMapper(JOINTS, clock=lambda: 10**18),
             inputs=(),
             listened=[],
-            prepare=self._prepare,
+            tables=SimpleNamespace(loop=LoopRecord()),
         )
+        self.states.tables.loop.state_clock = StateClock()
         self.subscriptions = {}
         node = SimpleNamespace(create_subscription=self._create)
         self.gravity = DOWN.copy()
@@ -71,13 +72,6 @@ class Sourced:
     def _create(self, kind, topic, callback, profile, **options):
         assert topic not in self.subscriptions
         self.subscriptions[topic] = callback
-
-    def _prepare(self, step):
-        loop = LoopRecord()
-        loop.state_clock = StateClock()
-        loop.mapper, loop.start = self.states.mapper, self.now
-        loop.state_clock = StateClock()
-        step.function(step.record(), loop)
 
     def configure(self, **values):
         self.parameters.update(values)
