@@ -67,7 +67,7 @@ CODE_PHRASES = {
     r'how (?:long|many|much|far)': 'time, number, amount, distance',
 }
 CODE = ('screw_dynamics_ros/nodes/**/*.py', 'screw_dynamics_ros/cli/**/*.py')
-# In the libraries below; `usable` is the name of a mask there.
+# In all sources and messages; `usable` is the name of a mask there.
 LIBRARY_PHRASES = {
     **{phrase: better for phrase, better in CODE_PHRASES.items() if phrase != 'usable'},
     r'(?:take|taken|takes) for': 'treated as, interpreted as, mistaken for',
@@ -82,17 +82,7 @@ LIBRARY_PHRASES = {
     r'(?:counts? as|(?:does|do) not count)': 'is, is included, is ignored',
     r'turns? about': 'rotates about',
 }
-LIBRARIES = tuple(
-    f'screw_dynamics_ros/{folder}/**/*.py'
-    for folder in (
-        'ros',
-        'core/compile',
-        'core/dynamics',
-        'core/lie',
-        'core/measurement',
-        'core/textbook',
-    )
-)
+LIBRARIES = ('screw_dynamics_ros/**/*.py', 'screw_dynamics_msgs/**/*.[ms][sr][gv]')
 PAGES = ('*.md', '*.rst', 'doc/**/*.md', 'package.xml', 'screw_dynamics_msgs/**/*.[ms][sr][gv]')
 SOURCES = ('benchmarks', 'examples', 'launch', 'screw_dynamics_ros', 'studies', 'test', 'tools')
 FILES = (

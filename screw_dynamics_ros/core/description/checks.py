@@ -3,7 +3,7 @@
 
 """Physical checks of a description.
 
-`physical_findings` looks at a readable description and says what a careful engineer would: inertias
+`physical_findings` reports doubtful values of a readable description: inertias
 no body can have (severity 'error'), joints that move no mass or cannot move and values that smell
 of wrong units ('warning'), where the mass is ('info'). It never raises; `read_urdf` decides what
 follows.

@@ -332,7 +332,7 @@ def _check_pivots(joint: Joint, drive: Drive) -> None:
 
 
 def _described(joint: Joint) -> Drive:
-    """Return what a description says about the drive of a joint."""
+    """Return the drive of a joint in a description."""
     found = {name: getattr(joint, b.described) for name, b in BOUNDS.items() if b.described}
     for name, value in found.items():
         reason = 'friction takes energy away, so ' if hasattr(Friction, name) else ''
@@ -353,7 +353,7 @@ def _unit(axis: Vector) -> Vector:
 
 
 def finite_vector(given: Any) -> Vector | None:
-    """Return three finite numbers, or None if that is not what is given."""
+    """Return three finite numbers, or None for other values."""
     try:
         x, y, z = (float(each) for each in given)
     except (TypeError, ValueError):

@@ -4,7 +4,7 @@
 """The types of joints, one row each: everything that depends on the type asks its row.
 
 The child frame has its 3-axis along the joint axis here. A joint of several freedoms is one body
-with a free pose or orientation, or several bodies one after the other: a planar joint is two
+with a free pose or orientation, or several bodies in series: a planar joint is two
 translations in the plane and a rotation about its normal (macro joint, K-10).
 """
 
@@ -104,7 +104,7 @@ class JointType:
 
     @property
     def slides(self) -> bool:
-        """Whether the child has a translation of its own [m]."""
+        """Whether the child has a free translation [m]."""
         return any(k >= 3 for body in self.freedoms for k in body)
 
     @property

@@ -230,7 +230,7 @@ def closures(compiled: CompiledModel) -> Iterator[Closure]:
     """Yield the connects and welds between links.
 
     A connect has an anchor in each body, a weld an anchor in the second body and its pose in the
-    first. Both may have two sites in place of these. A weld without torque is a connect.
+    first. Both may have two sites instead of these. A weld without torque is a connect.
     """
     model = compiled.model
     for k in compiled.equalities:

@@ -3,7 +3,7 @@
 
 """Joints of SDFormat: axes in any frame, screws, universal and ball joints, mimic joints.
 
-A joint of SDFormat has a frame of its own, fixed to its child link. Where the axis, or the center
+A joint of SDFormat has a separate frame, fixed to its child link. Where the axis, or the center
 of a ball, does not pass through the origin of that link, a link without mass takes the name of the
 joint and the place of its frame, and the child is fixed to it.
 

@@ -11,7 +11,7 @@ In class `RobotFunctions`, ::
 
 defines a function: the recursion `jacobian(tree, q, link, representation)`, the vectors it reads,
 and by the signature of the method what callers pass. The first parameters are the inputs, the
-others are options, strings that select what is compiled, and `external_wrenches`. `compiled` adds
+others are options, strings that select a variant, and `external_wrenches`. `compiled` adds
 the keywords: `gravity` where that is an input, the robot's own if it is not given, and `out` for
 the results.
 """

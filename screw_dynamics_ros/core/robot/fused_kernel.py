@@ -92,7 +92,7 @@ class DescribedFunction:
     """A function of a formula that states what it computes."""
 
     def described(self) -> tuple[object, ...]:
-        """Return all that decides what is recorded, besides the sources of this package.
+        """Return all that a recording depends on, besides the sources of this package.
 
         The second element is None if that is unknown: then it is recorded each time.
         """
@@ -248,7 +248,7 @@ def fused_specification(
 def identity(
     tree: Tree, outputs: Sequence[Output | Formula], inputs: Collection[str]
 ) -> str | None:
-    """Return all that decides what is recorded; None if a function is not of this package."""
+    """Return all that a recording depends on; None if a function is not of this package."""
     places: dict[Output | Formula, int] = {}
     steps: list[tuple[object, ...]] = []
 

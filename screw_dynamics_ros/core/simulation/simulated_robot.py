@@ -29,7 +29,7 @@ INTEGRATORS: dict[str, type[Integrator]] = {
     'semi_implicit': SemiImplicitEuler,
     'momentum_preserving': MomentumPreserving,
 }
-#: By how much the length of a given quaternion may differ from 1.
+#: Tolerance of the length of a given quaternion.
 UNIT_LENGTH = 1e-6
 
 
@@ -81,7 +81,7 @@ class SimulatedRobot:
         Points and spheres on links; each can touch each plane.
     springs : sequence of Spring
     count : int, optional
-        So many identical robots: a `SimulatedStack`.
+        Number of identical robots: a `SimulatedStack`.
 
     Attributes
     ----------

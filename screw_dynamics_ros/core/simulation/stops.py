@@ -13,7 +13,7 @@ the index of their joint. A stop pushes and never pulls, and only while it is to
 The first is Moreau's law for impacts without restitution: v+ is, of all velocities that the stops
 admit, the nearest to v in the metric of the kinetic energy, which therefore never grows; the
 impulse p acts on the whole mechanism, so that joints coupled by M change their velocities together.
-The second says which of the stops bear a load while nothing moves into them; they do no work. Both
+The second gives the loads of stops while nothing moves into them; they do no work. Both
 have one solution, found by principal pivoting on M^-1 (`complementary`).
 
 Sources: Bruyninckx 2010, section 4.13, where a joint limit resists in one direction only (B-103);
@@ -38,7 +38,7 @@ Marks = NDArray[np.bool_]
 LIMIT_TOLERANCE = 1e-6
 #: Exchanges of all wrong joints that do not make them fewer, before they are exchanged one by one.
 MAX_ATTEMPTS = 3
-#: Exchanges after which the problem is taken for one without a solution.
+#: Exchanges after which the problem is treated as one without a solution.
 MAX_EXCHANGES = 1000
 #: What velocities and accelerations into a stop may be by rounding, relatively.
 STOP_TOLERANCE = 1e-12
@@ -81,7 +81,7 @@ class Stops:
         self._joints = self.v[: len(limited)]
 
     def limits_from(self, q: Array) -> Array:
-        """Return how far the joints may go from q, (..., 2 k): to their limits, or stay beyond."""
+        """Return the bounds of a step from q, (..., 2 k): the limits, or q beyond them."""
         limits: Array = self.sign * np.minimum(self.sign * self.limit, self.sign * q[..., self.q])
         return limits
 
@@ -114,7 +114,7 @@ class Stops:
     def bearing(
         self, q: Array, v: Array, tau: Torques, touched: Marks, dt: float
     ) -> tuple[Marks, Array]:
-        """Return which of the touched stops bear in a step, and their constant loads (..., nv).
+        """Return which of the touched stops are loaded in a step, and their loads (..., nv).
 
         Loads such that v + dt a goes into none of the touched stops: what a joint does that is
         thrown off its stop and comes back within the step is not resolved.
@@ -141,7 +141,7 @@ class Stops:
         v[(*rows, self.v[k])] = 0.0
 
     def holding(self, tau: Torques, held: Marks) -> Torques:
-        """Return the torques tau with those of stops that bear, for integrators of one state.
+        """Return the torques tau with those of loaded stops, for integrators of one state.
 
         The joints of the held stops do not accelerate.
         """

@@ -301,7 +301,7 @@ class Polisher:
         return merged(found)
 
     def isolated(self, C: Array, found: ChainSolutions) -> ChainSolutions:
-        """Return solutions without those that rounding alone tells apart from another one.
+        """Return solutions without those that only rounding distinguishes from another one.
 
         Near a singular configuration residuals stay small over some distance; two solutions are
         different only if the configuration halfway between them is not one, by far more than they

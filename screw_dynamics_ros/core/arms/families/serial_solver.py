@@ -60,7 +60,7 @@ NEARLY_SINGULAR_VALUE, SINGULAR_VALUE = 1e-2, 1e-7
 #: Steps along the direction that is lost in a nearly singular configuration [rad].
 NEIGHBORHOOD = tuple(10.0 ** (-0.5 * k) for k in range(1, 12))
 NEIGHBOR_DISTANCE = 1e-2  # distance [rad] of poses that solutions are followed from
-#: The same for the closed form of an arm nearby; how far poses of that arm may be away, 2 sin(half
+#: The same for the closed form of an arm nearby; largest distance of poses of that arm, 2 sin(half
 #: of the angle) [rad] and displacement [m] in one norm, for an arm of 1 m.
 NEARBY_GEOMETRY_TOLERANCE, MAX_NEARBY_DISTANCE = 3e-2, 1.2e-2
 #: Distance of a branch of the arm nearby from a pose, in units of the largest distance of the two
@@ -195,8 +195,8 @@ class SerialSolver:
         """Return `direct` from the solutions of an arm nearby that has a closed form, if any does.
 
         Each solution of this arm is one of that arm at a pose no further away than the two differ.
-        None is missing if every branch of that arm leads to a solution of its own that is regular,
-        or misses the pose by more than that. Where it is not so, `otherwise` is called.
+        None is missing if every branch of that arm leads to a separate, regular solution, or misses
+        the pose by more than that. Where it is not so, `otherwise` is called.
         """
         known = classify(self.chain, NEARBY_GEOMETRY_TOLERANCE)
         if known.arm is None:
@@ -373,7 +373,7 @@ class SerialSolver:
         found: ChainSolutions,
         method: GeneralSixRevolute,
     ) -> tuple[ChainSolutions, str]:
-        """Return also what other eliminations find, or else a search, and what is missing still.
+        """Return also the solutions of other eliminations, or else of a search, and missing ones.
 
         Special arms have real zeros that belong to no solution: if another elimination, which has
         other such zeros, finds nothing more, there is nothing more.
@@ -409,9 +409,9 @@ class SerialSolver:
         return self._exact(C, positions, np.concatenate(candidates))
 
     def _missing(self, found: ChainSolutions, wanted: int) -> str:
-        """Return why solutions may be missing, given how many zeros of the elimination are real."""
+        """Return why solutions may be missing, by the number of real zeros of the elimination."""
         if wanted < 0:
-            return 'at this pose the elimination cannot tell how many solutions there are'
+            return 'at this pose the elimination does not determine the number of solutions'
         if len(found) < wanted:
             return f'{wanted} solutions are expected'
         if len(found) % 2:

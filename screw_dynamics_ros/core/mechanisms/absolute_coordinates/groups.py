@@ -106,7 +106,7 @@ class ConfigurationGroup:
         return self._each('ad', 1, X)
 
     def _each(self, function: str, trailing: int, *arguments: Array) -> Array:
-        """Apply a map of the Lie layer to each body; arguments have so many axes after n."""
+        """Apply a map of the Lie layer to each body; arguments have `trailing` axes after n."""
         bodies = [np.moveaxis(np.asarray(a), -trailing - 1, 0) for a in arguments]
         values = [
             getattr(joint_groups.INCREMENTS[INCREMENTS[group]][0], function)(

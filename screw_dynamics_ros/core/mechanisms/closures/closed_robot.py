@@ -36,9 +36,9 @@ from .inverse_kinematics import ClosedInverseKinematics
 from .loop_closures import LoopClosures
 from .position_closure import Closing, PositionClosure
 
-#: Independence of the passive joints below which a configuration counts as singular: their rates
+#: Independence of the passive joints below which a configuration is singular: their rates
 #: are some 1 / SINGULARITY_TOLERANCE times those of the actuated joints there, and with a gap of
-#: the tolerance their positions are not known any better.
+#: the tolerance this is also the accuracy of their positions.
 SINGULARITY_TOLERANCE = 1e-4
 #: Configuration of all joints to start from.
 Seed = ArrayLike | None

@@ -67,7 +67,7 @@ class LoopClosures:
             if leader != joint:
                 raise ArgumentError(
                     f'loop closures: joint {joint!r} mimics {leader!r}: it has no motor, sensor or '
-                    f'position of its own; name {leader!r}'
+                    f'independent position; name {leader!r}'
                 )
             if joint not in robot.joint_names:
                 raise UnknownNameError(

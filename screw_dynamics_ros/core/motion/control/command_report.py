@@ -20,7 +20,7 @@ QUANTITIES = 'torque', 'rate'
 
 
 class Mode(Enum):
-    """What is commanded at present."""
+    """The source of the current command."""
 
     DISABLED = 'disabled'
     SILENT = 'silent'  # enabled; no usable state since the start or since torques were removed
@@ -43,7 +43,7 @@ class ActedLimit:
     joint : str
     quantity : {'torque', 'rate'}
     wanted : float
-        What was furthest beyond the limit: a torque [N m, N] or its rate of change [N m/s, N/s],
+        The value furthest beyond the limit: a torque [N m, N] or its rate of change [N m/s, N/s],
         infinite for a jump in no time.
     limit : float
         Its limit then.
@@ -151,7 +151,7 @@ def note(log: LimitLog, index: int, wanted: float, limit: float) -> None:
 
 
 def impossible(joints: Sequence[str], bound: float, **torques: Array) -> str:
-    """Say what is wrong with torques that are not finite or add up to `bound` and more."""
+    """Return the fault of torques that are not finite or add up to `bound` and more."""
     for what, values in torques.items():
         for joint, value in zip(joints, values.tolist()):
             if not abs(value) < bound:

@@ -13,8 +13,8 @@ from screw_dynamics_ros.core.compile.typed.records import Record
 
 from .command_report import LimitLog, note
 
-#: What the command follows: nothing, nothing any more, wanted torques, itself, gravity torques,
-#: zero.
+#: What the command follows: nothing, nothing until the end, wanted torques, itself, gravity
+#: torques, zero.
 SILENT, ENDED, FOLLOWING, HOLDING, GRAVITY, TO_ZERO = range(6)
 
 #: Activities, beside FOLLOWING; RESTING: an action of on_loss that keeps torques, or a pause.
@@ -64,7 +64,7 @@ class CommandRecord(Record):
     command, gravity : (n,) arrays
         The last command, zero after silence, and the gravity torques of the last state.
     target, bias, ramped : (n,) arrays
-        What is followed, within the limits; b; and 1 for joints that a ramp is for.
+        The torques to follow, within the limits; b; and 1 for joints with a ramp.
     log : LimitLog
     """
 
@@ -233,7 +233,7 @@ def follow(c: CommandRecord, now: float) -> None:
 
 @typed
 def silence(c: CommandRecord, now: float) -> None:
-    """Send nothing any more; the next torques start from zero."""
+    """Stop sending; the next torques start from zero."""
     begin(c, ENDED if c.is_ending else SILENT, now, NO_CHANGE)
     c.is_ramping = c.is_blending = False
     for k in range(len(c.command)):
@@ -291,7 +291,7 @@ def ramp(c: CommandRecord, now: float) -> None:
 
 @typed
 def start_blend(c: CommandRecord, now: float) -> None:
-    """Let the command go on from the last one."""
+    """Let the command continue from the last one."""
     duration = c.change
     c.change = NO_CHANGE
     if c.phase == FOLLOWING and c.is_blending:  # do not cut a longer one short
@@ -305,7 +305,7 @@ def start_blend(c: CommandRecord, now: float) -> None:
 
 @typed
 def add_bias(c: CommandRecord, now: float) -> None:
-    """Add to `target` what is left of the bias."""
+    """Add the remaining bias to `target`."""
     elapsed = now - c.blend_start
     if elapsed < c.blend_duration:
         rest = 1.0 - smooth(elapsed / c.blend_duration)
@@ -347,7 +347,7 @@ def limit(c: CommandRecord, wanted: Floats, limited: Floats) -> None:
 
 @typed
 def approach(c: CommandRecord, target: Floats, command: Floats, dt: float) -> bool:
-    """Bring `command` as near to `target` as rates allow; return whether it is not there.
+    """Move `command` as near to `target` as rates allow; return whether it is not there.
 
     Without time since the last command (`dt` <= 0) only joints without a rate limit change.
     """

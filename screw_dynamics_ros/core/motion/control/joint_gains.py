@@ -22,7 +22,7 @@ MAX_CONDITION = 1e14  # condition of a mass matrix of joints that move no mass
 def joint_gains(robot: Robot, q: ArrayLike | None, frequency: float) -> dict[str, dict[str, float]]:
     """Return {joint: {'p': ..., 'i': ..., 'd': ...}} of joints of one freedom.
 
-    With the inertia m_i = 1 / (M^-1)_ii that a joint feels while the others are free: p = m w^2,
+    With the inertia m_i = 1 / (M^-1)_ii of a joint while the others are free: p = m w^2,
     d = 2 m w, i = m w^3 / (4 l), l the largest eigenvalue of m^-1 M. For small motions the arm then
     has the modes x s^3 + 2 w s^2 + w^2 s + w^3 / (4 l), x the eigenvalues of m^-1 M: none is faster
     than 2 n w, and the integral part is at most an eighth of what would be unstable. With the

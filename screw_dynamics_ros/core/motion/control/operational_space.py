@@ -134,9 +134,9 @@ class TaskTorques:
     Attributes
     ----------
     tau : (nv,) array
-        [N m, N]; forces on a floating base are not left out.
+        [N m, N], with the forces on a floating base.
     errors : list of (m,) arrays
-        By how much each task is missed [rad/s^2, m/s^2]: what the tasks before it do not allow.
+        Residual of each task [rad/s^2, m/s^2]: the part that the tasks before it do not allow.
     ranks : list of int
         Independent directions left for each task.
     """

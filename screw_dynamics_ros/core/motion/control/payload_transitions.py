@@ -3,7 +3,7 @@
 
 """Bodies that links carry, by name, and how they change over time.
 
-Torques are linear in the inertial parameters phi = (m, m c, I) of what is carried, so a change of
+Torques are linear in the inertial parameters phi = (m, m c, I) of payloads, so a change of
 these from phi_0 to phi_1 along
 
     phi(t) = (1 - s) phi_0 + s phi_1,    s = (t - t_0) / T,  0 <= s <= 1,
@@ -117,7 +117,7 @@ class PayloadTransitions:
     # --- changes --------------------------------------------------------------------------------
 
     def put(self, name: str, link: str, body: RigidBody, now: float, duration: float = 0.0) -> None:
-        """Let `link` carry a body, in place of what was carried under this name.
+        """Let `link` carry a body, which replaces that of the same name.
 
         On the same link the one becomes the other; on another link the former disappears there
         while the new one appears. Raises `ArgumentError` for a duration outside of [0, 3600].
@@ -130,9 +130,9 @@ class PayloadTransitions:
         self._begin((name, link), body, now, duration)
 
     def remove(self, name: str, now: float, duration: float = 0.0) -> None:
-        """Let what is carried under a name disappear.
+        """Let the payload of a name disappear.
 
-        What is disappearing already then does so over the new duration. Raises `UnknownNameError`
+        One that disappears already then does so over the new duration. Raises `UnknownNameError`
         if there is nothing under the name, `ArgumentError` for a duration outside of [0, 3600].
         """
         check_duration(duration)
@@ -151,7 +151,7 @@ class PayloadTransitions:
         self._transitions[key] = BodyTransition(now, duration, start, end)
 
     def prune(self, now: float) -> None:
-        """Forget what has disappeared."""
+        """Forget payloads that have disappeared."""
         for key, transition in list(self._transitions.items()):
             if not transition.end.mass and transition.share(now) == 1.0:
                 del self._transitions[key]
@@ -163,7 +163,7 @@ class PayloadTransitions:
 
     @property
     def names(self) -> list[str]:
-        """All names, also of what is disappearing."""
+        """All names, also of disappearing payloads."""
         return list(dict.fromkeys(name for name, _ in self._transitions))
 
     def carried(self) -> dict[str, tuple[str, RigidBody]]:
@@ -175,7 +175,7 @@ class PayloadTransitions:
         }
 
     def items(self) -> Iterable[tuple[str, str, BodyTransition]]:
-        """Return names and links, and how what is there changes; also what is disappearing."""
+        """Return names, links and transitions, also of disappearing payloads."""
         return [(name, link, each) for (name, link), each in self._transitions.items()]
 
     def bodies(self, now: float) -> dict[str, RigidBody]:

@@ -16,7 +16,7 @@ With x the wanted torques within their limits, the command is
 g and 1 - w have the shape of s^3 (10 - 15 s + 6 s^2), which has neither slope nor curvature at its
 ends and the slope 15/8 at most. Limits of magnitude and of rate come last, always; a limit that is
 lowered below the present command is kept at once, whatever the rate. A pause between two commands
-counts as `age_limit` at most, for rates, ramps and blends: there is no leap after it.
+is at most `age_limit` for rates, ramps and blends: there is no leap after it.
 
 Examples
 --------
@@ -75,7 +75,7 @@ class TorqueCommand(CommandRecord):
     """Computes commanded torques from desired ones, at each joint state or tick of a timer.
 
     It has no clock and no lock: all calls are made by one thread, with the time of one monotonic
-    clock, and a time before that of the last call counts as that. Commands are always the same
+    clock, and a time before that of the last call is replaced by it. Commands are always the same
     read-only array, which the next call overwrites; None means that nothing is to be sent. Compiled
     loops call `command_rules.step` instead of `step`.
 
@@ -117,9 +117,9 @@ class TorqueCommand(CommandRecord):
     def continued(cls, previous: TorqueCommand, settings: CommandSettings) -> TorqueCommand:
         """Return the successor of `previous`, for other settings or another robot.
 
-        Joints of the same name go on from their last command, new ones are ramped in from zero,
-        nothing is sent to those that are no more. A request, a loss, a ramp and an end that is
-        under way stay active; another `on_loss` replaces the one that is being carried out.
+        Joints of the same name continue from their last command, new ones are ramped in from zero,
+        nothing is sent to those that are removed. An active request, loss, ramp or end stays
+        active; another `on_loss` replaces the one that is being carried out.
         `previous` must not be used any longer.
         """
         new = copy.copy(previous)
@@ -154,18 +154,18 @@ class TorqueCommand(CommandRecord):
 
     @property
     def is_silent(self) -> bool:
-        """Whether nothing is to be sent any more; a command just returned is the last one."""
+        """Whether nothing more is to be sent; a command just returned is the last one."""
         return rules.is_quiet(self)
 
     def enable(self) -> None:
         """Let torques rise over `ramp_time`, from the next usable state on.
 
-        From zero, or from the last command while a ramp to zero is under way. Raises
+        From zero, or from the last command during a ramp to zero. Raises
         `ScrewDynamicsError` after `end`.
         """
         if self.is_ending:
             raise ScrewDynamicsError(
-                'the process is ending: torque commands cannot be enabled any more'
+                'the process is ending: torque commands can no longer be enabled'
             )
         self.is_enabled = True
 
@@ -177,7 +177,7 @@ class TorqueCommand(CommandRecord):
         """Let what changed since the last call take effect over `blend_time`.
 
         To be called before the first step with another payload, gravity, model, reference or other
-        compensated terms. A blend within a blend goes on from the last command.
+        compensated terms. A blend within a blend continues from the last command.
         """
         rules.blend(self)
 
@@ -186,7 +186,7 @@ class TorqueCommand(CommandRecord):
     def step(self, now: float, wanted: Array, gravity: Array, state_time: float) -> Array | None:
         """Return what to command after a joint state, (n,) [N m, N], or None.
 
-        States that are too old, and torques that are not finite or beyond 1e9, count as
+        States that are too old, and torques that are not finite or beyond 1e9, are treated as
         `unusable`.
 
         Parameters
@@ -196,10 +196,10 @@ class TorqueCommand(CommandRecord):
         wanted : (n,) array
             Torques for this state [N m, N].
         gravity : (n,) array
-            Those that carry the robot's weight in it, less what the robot compensates by itself.
+            Those that carry the robot's weight in it, without the terms that the robot compensates.
         state_time : float
             When the state was measured: arrival less transport delay [s]. Up to `age_limit` after
-            `now` counts as `now`.
+            `now` it is replaced by `now`.
 
         Raises
         ------
@@ -221,7 +221,7 @@ class TorqueCommand(CommandRecord):
         'hold' repeats the last command; 'gravity' blends to the gravity torques of the last state
         and holds those; 'ramp_to_zero' falls to zero over `ramp_time` and sends nothing after that;
         'stop' sends nothing at once, without any ramp or rate limit. The next usable state
-        ends all that: torques blend to what is wanted, or rise over `ramp_time` after silence, a
+        ends all that: torques blend to the wanted ones, or rise over `ramp_time` after silence, a
         ramp to zero or an interrupted ramp.
         """
         now = rules.advance_time(self, checked(now))

@@ -41,7 +41,7 @@ class FeasibleMotion:
     exceeded : list of LimitExcess
         Where the motion as given exceeds limits; empty if nowhere.
     slowness : float
-        How many times as long as given it takes.
+        Factor of its duration.
     reason : str
         Why it is slowed down, in words; empty if it is not.
     """

@@ -338,12 +338,12 @@ class TimedPath(Record):
 
 
 class PathSequence(Record):
-    """What to follow of several paths that come one after the other.
+    """The path to follow of several consecutive ones.
 
     A path counts from its start on. Until then the one before it is followed, then its way to its
     first point: from where the joints are at its start, by the path before for joints that it
     moves, by measurement for others, as joint_trajectory_controller does. After its end the joints
-    stand still at its last point. Of paths that have not started yet, the newest one counts.
+    are at rest at its last point. Of paths that have not started yet, the newest one is followed.
 
     Attributes
     ----------
@@ -402,7 +402,7 @@ class PathSequence(Record):
 
 @typed
 def clear(sequence: PathSequence) -> None:
-    """Follow nothing any more."""
+    """Stop following."""
     sequence.begun = len(sequence.paths)
     sequence.follows = False
 

@@ -89,7 +89,7 @@ def required_efforts(
 def held_at_end(motion: Motion) -> Motion:
     """Return a motion whose last sample is one at rest, if it has no velocity there.
 
-    Controllers go on with the last efforts: they have to be those that hold the robot.
+    Controllers continue with the last efforts: they have to be those that hold the robot.
     """
     if (np.abs(motion.v[-1]) > REST_VELOCITY_TOLERANCE).any():
         return motion

@@ -134,7 +134,7 @@ def _evaluated(robot: Robot, name: str, options: tuple[str, ...], *given: Any) -
 
 
 def _array(name: str, argument: str, value: Any) -> jax.Array:
-    """Return what is no array of JAX as one; raises `ArgumentError`."""
+    """Return a value as an array of JAX; raises `ArgumentError`."""
     try:
         return jnp.asarray(value)
     except (TypeError, ValueError) as error:
@@ -248,7 +248,7 @@ def _refused(
     """Raise the error for a second derivative."""
     raise NotImplementedError(
         f'{function.name}: second derivatives are not available; differentiate once, or stop the '
-        'gradient of what is not to be differentiated again'
+        'gradient of the values that are not to be differentiated again'
     )
 
 
@@ -260,8 +260,8 @@ ad.primitive_transposes[_tangent] = _transposed
 
 # --- machine code ---------------------------------------------------------------------------------
 
-#: Names under which XLA knows handlers, and what must live as long as the process: XLA does not
-#: forget them.
+#: Names under which XLA knows handlers, and objects that live as long as the process, as XLA does
+#: not forget them.
 _TARGETS: dict[tuple[BatchProgram, int], tuple[str, Library]] = {}
 
 
@@ -276,7 +276,7 @@ def _interface() -> Interface | None:
 
 
 def _target(program: BatchProgram, samples: int) -> str | None:
-    """Return the name of a handler for so many samples; None if there must be a callback."""
+    """Return the name of a handler for stacks of this size; None if there must be a callback."""
     known = _TARGETS.get((program, samples))
     if known is None:
         interface = _interface()

@@ -251,5 +251,5 @@ def refusal(function: DifferentiableFunction) -> Exception:
     """Return the error for a second derivative."""
     return NotImplementedError(
         f'{function.name}: second derivatives are not available; differentiate once, or detach '
-        'what is not to be differentiated again'
+        'values that are not to be differentiated again'
     )

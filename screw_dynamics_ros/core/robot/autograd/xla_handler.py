@@ -47,7 +47,7 @@ class Interface:
 
     @classmethod
     def of(cls, header: str) -> Interface:
-        """Return what the text of c_api.h says; raises `BackendError` if it is another one."""
+        """Read the text of c_api.h; raises `BackendError` if it is another one."""
         try:
             frame = struct_offsets(header, 'XLA_FFI_CallFrame')
             asked = struct_offsets(header, 'XLA_FFI_Metadata')
@@ -68,7 +68,7 @@ class Interface:
                 traits=asked['traits'],
             )
         except (LookupError, TypeError) as error:
-            raise BackendError(f'XLA has an interface that is not known here: {error}') from error
+            raise BackendError(f'XLA has an unknown interface: {error}') from error
 
 
 def struct_offsets(header: str, name: str) -> dict[str, int]:
@@ -107,7 +107,7 @@ def size_of(header: str, kind: str) -> tuple[int, int]:
 
 
 def handler_code(program: BatchProgram, samples: int, interface: Interface) -> native.Library:
-    """Return machine code with a function `handler` for so many samples.
+    """Return machine code with a function `handler` for stacks of `samples`.
 
     The program, and with it the machine code it calls, must live as long as the handler is called.
     """
