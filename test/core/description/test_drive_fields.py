@@ -114,7 +114,10 @@ COUPLED = {'coupled_joints': ('q2',), 'coupling_ratios': (1.0,)}
         *(({name: bad}, rf'{name} is {bad}; it must be positive')
           for name in ('stribeck_speed', 'smoothing') for bad in (0.0, -1.0)),
         ({'gear_ratio': 0.0}, 'gear_ratio is 0'),
-        ({'load_friction': 1.0}, r'load_friction is 1\.0'),
+        ({'load_friction': 1.0}, r'load_friction is 1\.0; give less than 1$'),
+        *(({'coulomb': 1.0, 'coulomb_asymmetry': bad},
+           rf'coulomb_asymmetry is {bad}; its size must not exceed coulomb, 1\.0$')
+          for bad in (-1.001, 1.001)),
         ({'coulomb': 1.0, 'breakaway': 0.999}, r'breakaway is 0\.999; .* at least coulomb, 1\.0$'),
         *(({'breakaway': bad}, rf'breakaway is {bad!r}; give a finite number')
           for bad in (NAN, INF, 'much')),

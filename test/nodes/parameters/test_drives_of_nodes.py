@@ -14,7 +14,7 @@ import rclpy
 from rclpy.parameter import Parameter
 
 from screw_dynamics_ros.core import ArgumentError, Drive, Robot, UnknownNameError
-from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
+from screw_dynamics_ros.nodes.parameters.drive_parameters import TABLE, DriveParameters
 from support.robots import urdf_path
 
 #: The first joint has friction in the description.
@@ -170,3 +170,11 @@ def test_values_that_are_refused_at_the_start(node_of, overrides, joints, reason
 def test_joints_of_another_robot(node_of, description):
     with node_of() as node, pytest.raises(UnknownNameError, match='nose'):
         DriveParameters(node, ['nose']).on(description)
+
+
+def test_each_field_has_the_text_of_its_docstring():
+    found = {each.name: each.description for each in TABLE}
+    assert all(found.values())
+    assert found['damping'] == 'Viscous friction [N m s/rad, N s/m]. 0: from the description.'
+    assert found['breakaway'].endswith('at least coulomb, which is the default. 0: the default.')
+    assert found['coulomb_asymmetry'] == found['damping_asymmetry']

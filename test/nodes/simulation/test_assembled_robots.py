@@ -42,7 +42,7 @@ def test_other_formats_are_published_as_urdf(caplog):
     text = sdf(link('a'), link('b', '<velocity_decay><linear>1</linear></velocity_decay>'), JOINT)
     found = description_text({**DEFAULTS, 'robot_description': text})
     assert [each.name for each in read_urdf(found).joints] == ['j']
-    assert 'robot_description: link b: <velocity_decay> is left out' in caplog.text
+    assert 'robot_description: link b: <velocity_decay> is ignored' in caplog.text
     assert description_text({**DEFAULTS, 'robot_description': PANDA}) == PANDA
 
 

@@ -397,6 +397,10 @@ def test_identified_drives(arm):
     assert turn == replace(arm.drives['turn'], load_friction=0.2, spring_stiffness=7.0)
     viscous = identified_drive(unknowns, 'turn', {'turn/damping': 3.0})
     assert viscous == replace(arm.drives['turn'], damping=3.0)
+    lopsided = identified_drive(
+        unknowns, 'turn', {'turn/damping': 3.0, 'turn/damping_asymmetry': -4.0}
+    )
+    assert lopsided.damping_asymmetry == -3.0  # it takes energy away in both directions
 
 
 def test_identified_stribeck_curve(arm):
