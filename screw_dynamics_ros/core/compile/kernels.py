@@ -23,8 +23,11 @@ this file for everything else.
 
 from __future__ import annotations
 
+import ctypes
 import logging
+import re
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -38,12 +41,15 @@ from ..arguments import float_array, vector
 from ..errors import ArgumentError, NotRecordableError, UnknownNameError
 from ..reproducible import reproducible
 from ..types import Array
+from . import cache as disk
+from . import sources
 from .cpython.entry import entry_point
 from .cpython.layout import is_usable
 from .cpython.stacks import StackTable
 from .cpython.writer import Addresses
+from .llvm import module as llvm_ir
 from .llvm import native
-from .machine_code import SampleProgram, compile_sample_program, compile_stack_program
+from .llvm.compilers import compile_code
 from .program.factoring import factored
 from .program.tracing import Program, Recorder, program
 from .stack_runs import StackProgram, check_outputs, stack_length
@@ -54,6 +60,9 @@ log = logging.getLogger(__name__)
 BACKENDS = ('native', 'python', 'reference')
 WITHOUT_LLVMLITE = 'more than 100 times slower'  # measured: benchmarks/python_backend.py
 
+#: Kind of a program in the cache.
+PROGRAM = re.compile('[0-9a-f]{64}[.]program')
+
 #: Largest number of operations for which common factors are extracted. Longer programs would take
 #: up to a sixth more time despite fewer operations: a b + a c also takes two instructions (with
 #: fused multiply-add), and register pressure rises.
@@ -62,6 +71,8 @@ LONGEST_FACTORED = 2500
 #: operations than this are not compiled, as compilation would take minutes for chains of hundreds
 #: of joints. The recursion then runs on numbers at each call, body after body.
 LARGE, LONGEST_OF_LARGE = 100, 200_000
+#: Largest number of operations compiled in this process, for one sample and for stacks.
+LONG = (2000, 12_000)
 
 
 @dataclass(frozen=True)
@@ -442,3 +453,116 @@ def in_parallel(*makers: Callable[[], Any]) -> list[Any]:
     """Return the results of functions that compile, run in parallel threads."""
     with ThreadPoolExecutor(len(makers)) as threads:
         return [each.result() for each in [threads.submit(make) for make in makers]]
+
+
+@dataclass(frozen=True)
+class SampleProgram:
+    """Machine code with one function for one sample; `library` keeps it loaded.
+
+    `function` takes the addresses of inputs and outputs, and releases the GIL during the call.
+    """
+
+    library: native.Library
+    address: int
+    function: Callable[..., None]
+    shapes: tuple[tuple[int, ...], ...]
+
+
+def compile_sample_program(specification: KernelSpecification) -> SampleProgram:
+    """Return machine code for one sample."""
+    metadata, library = loaded(specification, 1)
+    address, shapes = library.address('kernel'), metadata['shapes']
+    types = [ctypes.c_void_p] * (len(specification.inputs) + len(shapes))
+    return SampleProgram(library, address, ctypes.CFUNCTYPE(None, *types)(address), shapes)
+
+
+def compile_stack_program(specification: KernelSpecification) -> StackProgram:
+    """Return machine code for stacks of samples."""
+    lanes = native.simd_lanes()
+    metadata, library = loaded(specification, lanes)
+    return StackProgram(
+        library,
+        library.address('kernel'),
+        library.address('kernel_shared'),
+        metadata['shapes'],
+        metadata['operations'],
+        lanes,
+    )
+
+
+def loaded(specification: KernelSpecification, lanes: int) -> tuple[dict[str, Any], native.Library]:
+    """Return metadata (shapes of the outputs, number of operations) and machine code.
+
+    Code that has been compiled before is loaded from the disk cache, under the hash of the program.
+    With an `identity`, this hash is looked up first, because recording takes longer than loading.
+    """
+    uniform = [name in specification.uniform for name, _ in specification.inputs]
+    context = lanes, lanes > 1 and uniform, native.target_identity()
+    index = None
+    if specification.identity:
+        index = disk.key(
+            'name', sources.RECORDING, specification.identity, specification.inputs, *context
+        )
+    known = disk.load(index) if index else None
+    program = named_program(known[0]) if known else None
+    stored = loaded_program(program) if program else None
+    if stored is None:
+        start = time.perf_counter()
+        recorded = specification.record()
+        key = disk.key('program', sources.COMPILING, recorded.digest(), *context)
+        stored = loaded_program(key)
+        if stored is None:
+            stored = generated(recorded, lanes, specification.uniform)
+            disk.store(key, *stored)
+            log.info(
+                'compiled %s%s: %d operations in %.2f s',
+                specification.name,
+                f' ({lanes} samples at once)' if lanes > 1 else '',
+                recorded.operation_count,
+                time.perf_counter() - start,
+            )
+        if index:
+            disk.store(index, {'program': key}, b'')
+    metadata, code = stored
+    shapes = tuple(tuple(shape) for shape in metadata['shapes'])
+    return {**metadata, 'shapes': shapes}, native.Library(code)
+
+
+def named_program(metadata: Any) -> str | None:
+    """Return the name of a program in metadata of the cache, None if they are invalid."""
+    name = metadata.get('program') if isinstance(metadata, dict) else None
+    return name if isinstance(name, str) and PROGRAM.fullmatch(name) else None
+
+
+def loaded_program(name: str) -> tuple[dict[str, Any], bytes] | None:
+    """Return a program from the cache, None if it is missing or invalid."""
+    stored = disk.load(name)
+    if stored is None:
+        return None
+    metadata, code = stored
+    shapes = metadata.get('shapes') if isinstance(metadata, dict) else None
+    is_program = (
+        isinstance(shapes, list)
+        and all(isinstance(shape, list) and all(map(is_count, shape)) for shape in shapes)
+        and is_count(metadata.get('operations'))
+        and bool(code)
+    )
+    return (metadata, code) if is_program else None
+
+
+def is_count(number: Any) -> bool:
+    """Whether a value of JSON is a natural number."""
+    return type(number) is int and number >= 0
+
+
+def generated(
+    recorded: Program, lanes: int, uniform: frozenset[str]
+) -> tuple[dict[str, Any], bytes]:
+    """Return the metadata of a program, and its machine code."""
+    if lanes == 1:
+        ir = llvm_ir.scalar_kernel(recorded, 'kernel', native.opaque_pointers())
+    else:
+        ir = llvm_ir.stack_kernel(recorded, 'kernel', lanes, native.opaque_pointers(), uniform)
+    count = recorded.operation_count
+    metadata = {'shapes': [shape for shape, _ in recorded.outputs], 'operations': count}
+    return metadata, compile_code(ir, count > LONG[lanes > 1])

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile import machine_code, stack_runs
+from screw_dynamics_ros.core.compile import kernels, stack_runs
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.llvm import compilers, native
 from screw_dynamics_ros.core.compile.llvm import module as llvm_ir
@@ -363,7 +363,7 @@ def test_long_programs_are_compiled_in_children_if_there_can_be_any(
     monkeypatch.setattr(native, 'emitted', in_this_process)
     monkeypatch.setattr(compilers, 'shared', lambda: children)
     monkeypatch.setattr(native, 'worker_count', lambda: workers)
-    monkeypatch.setattr(machine_code, 'LONG', (1, 1))
+    monkeypatch.setattr(kernels, 'LONG', (1, 1))
     monkeypatch.setattr(llvm_ir, 'MODULE', 300)
     monkeypatch.setattr(llvm_ir, 'LONGEST_FUNCTION', (50, 50))
     monkeypatch.setattr(llvm_ir, 'PIECE', 40)

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.arms.inverse import position as inverse
-from screw_dynamics_ros.core.compile import kernels, machine_code, sources
+from screw_dynamics_ros.core.compile import kernels, sources
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification
 from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, program
@@ -465,7 +465,7 @@ def test_all_that_machine_code_depends_on_is_in_its_name(folder, monkeypatch, wh
 
     def compiled() -> set[str]:
         before = files(folder, 'program')
-        machine_code.loaded(
+        kernels.loaded(
             KernelSpecification('test', inputs, lambda x, y: (x + y,), None, frozenset(uniform)),
             lanes,
         )

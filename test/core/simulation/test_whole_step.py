@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile import machine_code
+from screw_dynamics_ros.core.compile import kernels
 from screw_dynamics_ros.core.description.drives import Drive
 from screw_dynamics_ros.core.errors import ArgumentError, DivergenceError
 from screw_dynamics_ros.core.simulation import ContactPoint, Plane, SimulatedRobot, Spring
@@ -187,7 +187,7 @@ def test_prepare_compiles_all_that_steps_need(monkeypatch):
     def compiled_now(*arguments):
         raise AssertionError('compiled during a step')
 
-    monkeypatch.setattr(machine_code, 'loaded', compiled_now)
+    monkeypatch.setattr(kernels, 'loaded', compiled_now)
     simulated.step(np.zeros(3), 1e-3)
     simulated.v = np.full(3, 10.0)
     for _ in range(20):
