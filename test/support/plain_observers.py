@@ -45,17 +45,14 @@ class PlainObservers:
     is_raised: bool = False
 
     def torques(self):
-        """Return the external torque of each step, None where it has not settled."""
+        """Return the external torque of each step, None where it had not settled."""
         found = getattr(self, f'_{self.observer}')() if self.steps else []
         first = self.steps[0].stamp if self.steps else 0
         return [
             torque
             if self.observer in SETTLED_AT_ONCE
             or (self.observer == 'sliding' and step.stamp > first)
-            or (
-                self.observer != 'sliding'
-                and step.stamp - first >= round(5e9 * self.steps[-1].constant)
-            )
+            or (self.observer != 'sliding' and step.stamp - first >= round(5e9 * step.constant))
             else None
             for torque, step in zip(found, self.steps)
         ]
