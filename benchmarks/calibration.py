@@ -24,17 +24,17 @@ from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 from scipy.stats import chi2
 
-from screw_dynamics_ros.core.description import RobotDescription, read_urdf
-from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.measurement.identification.chain_errors import ChainErrors
-from screw_dynamics_ros.core.measurement.identification.measurements import (
+from screw_dynamics_ros.core.calibration.chain_errors import ChainErrors
+from screw_dynamics_ros.core.calibration.measurements import (
     MeasuredPoints,
     MeasuredPoses,
     Measurements,
 )
-from screw_dynamics_ros.core.measurement.identification.robot_calibration import calibrate_robot
-from screw_dynamics_ros.core.measurement.identification.validation import cross_validate
+from screw_dynamics_ros.core.calibration.robot_calibration import calibrate_robot
+from screw_dynamics_ros.core.calibration.validation import cross_validate
+from screw_dynamics_ros.core.description import RobotDescription, read_urdf
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
+from screw_dynamics_ros.core.lie import se3
 from support.robots import urdf_path
 
 ARMS = {

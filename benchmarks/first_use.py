@@ -34,7 +34,7 @@ print(json.dumps([time.perf_counter() - start[0], time.process_time() - start[1]
 BRINGUP = (
     START
     + """
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from screw_dynamics_ros.nodes.model.torque_terms import energies, torque_terms
 robot = Robot.from_urdf(path)
 ends = ('panda_hand_tcp', 'panda_leftfinger', 'panda_rightfinger')

@@ -29,21 +29,21 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import physical_findings
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.dynamics.regressor import inertial_parameters
-from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
+from screw_dynamics_ros.core.estimation.payload_estimation import (
     EffortRecord,
     estimate_payload,
 )
-from screw_dynamics_ros.core.measurement.identification.dynamics import (
+from screw_dynamics_ros.core.identification import (
     DynamicIdentification,
     EffortModel,
     IdentificationOptions,
     JointRecording,
     identify_recordings,
 )
-from screw_dynamics_ros.core.measurement.identification.dynamics.pseudo_inertia import (
+from screw_dynamics_ros.core.identification.pseudo_inertia import (
     pseudo_inertia,
 )
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording import KnownLoad
+from screw_dynamics_ros.core.identification.recording import KnownLoad
 from support.robots import urdf_path
 from support.simulated_recording import SMOOTHING
 from support.unmodeled_friction import FrictionalArm

@@ -26,7 +26,7 @@ from observer_client import Study
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import RobotDescription, read_urdf
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
-from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
+from screw_dynamics_ros.core.estimation.observers.table import OBSERVERS
 from support.robots import urdf_path
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -16,7 +16,7 @@ import numpy as np
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.bundled import bundled_urdf
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
+from screw_dynamics_ros.core.estimation.payload_estimation import (
     EffortRecord,
     estimate_payload,
 )

@@ -15,12 +15,12 @@ import numpy as np
 from ..core import Robot, UnknownNameError
 from ..core.compile.text.c_source import CSource, identifier, in_comment
 from ..core.errors import ArgumentError
-from ..core.measurement.estimation.dead_band import dead_band_of_size, torques_outside_band
-from ..core.measurement.estimation.effort_terms import TERMS
-from ..core.measurement.estimation.low_pass import low_pass_step
-from ..core.measurement.estimation.observers import quantities
-from ..core.measurement.estimation.observers.table import OBSERVERS
-from ..core.measurement.formulas import contact
+from ..core.estimation.dead_band import dead_band_of_size, torques_outside_band
+from ..core.estimation.effort_terms import TERMS
+from ..core.estimation.low_pass import low_pass_step
+from ..core.estimation.observers import quantities
+from ..core.estimation.observers.table import OBSERVERS
+from ..core.formulas import contact
 from ..core.outputs import OUTPUTS
 from ..core.robot.actuated_robot import Source, elements
 from ..core.robot.functions import Output

@@ -13,15 +13,15 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from ..core import ArgumentError, Robot
+from ..core.annotation.singularities import freedoms_of
 from ..core.compile.text.c_source import CSource, identifier
 from ..core.compile.text.record_image import RecordImage
 from ..core.compile.text.typed_c import typed_c
 from ..core.compile.typed.records import WORD, Record
-from ..core.measurement.annotation.singularities import freedoms_of
-from ..core.measurement.estimation.link_measures import LinkMeasures
-from ..core.measurement.estimation.low_pass import LowPassSteps
-from ..core.measurement.estimation.observers.observer_state import ObserverPlan
-from ..core.measurement.estimation.observers.quantities import Observation
+from ..core.estimation.link_measures import LinkMeasures
+from ..core.estimation.low_pass import LowPassSteps
+from ..core.estimation.observers.observer_state import ObserverPlan
+from ..core.estimation.observers.quantities import Observation
 from ..core.motion.control import TorqueCommand
 from ..core.outputs import OUTPUTS, VALIDITY_LABELS
 from ..core.robot.actuated_robot import Source

@@ -40,7 +40,7 @@ from ..core.compile.llvm.objects import object_file
 from ..core.compile.text.c_source import CSource, identifier, is_name
 from ..core.compile.text.cpp_library import cmake_library, cpp_header
 from ..core.description.formats import read_robot_description
-from ..core.measurement.estimation.observers.table import OBSERVERS
+from ..core.estimation.observers.table import OBSERVERS
 from ..core.motion.laws.c_law import c_law
 from ..core.motion.laws.law_source import LawSource, options_of
 from ..core.robot.functions import FUNCTIONS, Output

@@ -23,10 +23,10 @@ import numpy as np
 
 from ..core import Robot
 from ..core.description.formats import read_robot_description
-from ..core.measurement.identification.dynamics import EffortModel
-from ..core.measurement.identification.dynamics.excitation import Excitation, MotionLimits, excite
-from ..core.measurement.identification.dynamics.fourier_motion import FourierMotion
-from ..core.measurement.identification.least_squares import described
+from ..core.identification import EffortModel
+from ..core.identification.excitation import Excitation, MotionLimits, excite
+from ..core.identification.fourier_motion import FourierMotion
+from ..core.statistics.least_squares import described
 from ..core.types import Array
 from ..core.units import NANOSECONDS
 from ..entry import DONE, NEGATIVE

@@ -3,6 +3,8 @@
 
 """Screw-theoretic kinematics and dynamics of robots, without ROS."""
 
+from .annotation.annotate import annotate_arrays
+from .annotation.settings import AnnotationSettings
 from .arms.inverse.closed_loop import CoincidentFrames
 from .arms.inverse.position import InverseKinematicsResult
 from .arms.inverse.task_priority import Task
@@ -20,8 +22,6 @@ from .errors import (
     ScrewDynamicsError,
     UnknownNameError,
 )
-from .measurement.annotation.annotate import annotate_arrays
-from .measurement.annotation.settings import AnnotationSettings
 from .robot.fused_kernel import FusedKernel
 from .robot.robot import Robot
 

@@ -16,15 +16,8 @@ from functools import partial
 
 from .arms.inverse.manipulability import MEASURES
 from .errors import ArgumentError
+from .formulas import CENTER_OF_MASS, CENTER_TWIST, ENERGY, base_tilt, base_wrench, inertial_torques
 from .lie.screws import TWIST_ROWS, WRENCH_ROWS
-from .measurement.formulas import (
-    CENTER_OF_MASS,
-    CENTER_TWIST,
-    ENERGY,
-    base_tilt,
-    base_wrench,
-    inertial_torques,
-)
 from .robot.actuated_robot import Source
 from .robot.robot import Robot
 

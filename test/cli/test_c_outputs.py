@@ -21,11 +21,11 @@ from screw_dynamics_ros.cli import compile as command
 from screw_dynamics_ros.cli.c_outputs import NOT_EXPORTED, COutputs
 from screw_dynamics_ros.cli.c_steps import BUILDERS, SUPPORT
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
+from screw_dynamics_ros.core.annotation.reference_torques import rows
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
-from screw_dynamics_ros.core.measurement.estimation.low_pass import weights
-from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
-from screw_dynamics_ros.core.measurement.reference_torques import rows
+from screw_dynamics_ros.core.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.estimation.low_pass import weights
+from screw_dynamics_ros.core.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.core.outputs import OUTPUTS
 from screw_dynamics_ros.entry import DONE
 from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics

@@ -25,8 +25,8 @@ from screw_dynamics_ros.cli.excite import (
     yaml_text,
 )
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.measurement.identification.dynamics.excitation import Excitation
-from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import FourierMotion
+from screw_dynamics_ros.core.identification.excitation import Excitation
+from screw_dynamics_ros.core.identification.fourier_motion import FourierMotion
 from screw_dynamics_ros.entry import DONE, INTERRUPTED
 from support.paths import URDF
 

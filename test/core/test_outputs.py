@@ -10,10 +10,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.measurement.annotation import DEFAULT, annotate_arrays
-from screw_dynamics_ros.core.measurement.annotation import OUTPUTS as RECORDED
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
-from screw_dynamics_ros.core.measurement.formulas import ENERGY, contact, inertial_torques
+from screw_dynamics_ros.core.annotation import DEFAULT, annotate_arrays
+from screw_dynamics_ros.core.annotation import OUTPUTS as RECORDED
+from screw_dynamics_ros.core.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.formulas import ENERGY, contact, inertial_torques
 from screw_dynamics_ros.core.outputs import (
     FORMS,
     JOINTS,

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.measurement.annotation import AnnotationSettings, annotate_arrays
-from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS, descriptions
+from screw_dynamics_ros.core.annotation import AnnotationSettings, annotate_arrays
+from screw_dynamics_ros.core.estimation.observers.table import OBSERVERS, descriptions
 from screw_dynamics_ros.core.outputs import OUTPUTS
 from support.paths import ROOT
 from support.robots import urdf_path
@@ -145,8 +145,8 @@ Loader.get_data = patched
 USE = """
 import numpy as np
 from screw_dynamics_ros.core import Drive, Robot
-from screw_dynamics_ros.core.measurement.identification.dynamics import EffortModel
-from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
+from screw_dynamics_ros.core.identification import EffortModel
+from screw_dynamics_ros.core.identification.unknowns import Unknowns
 from screw_dynamics_ros.core.motion.trajectory.time_scaling import friction_by_power
 drives = {'joint1': Drive(drag=0.3, damping=0.1)}
 robot = Robot.from_urdf('urdf/planar_2r.urdf', drives=drives, backend='python')

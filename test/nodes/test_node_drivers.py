@@ -13,7 +13,7 @@ from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header, String
 
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from screw_dynamics_ros.ros.drivers import find_driver, presets
 from support.host_bench import Bench
 from support.paths import CONFIG

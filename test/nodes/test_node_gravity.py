@@ -16,8 +16,8 @@ from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core.errors import MissingStateError
+from screw_dynamics_ros.core.estimation.gravity_direction import MAX_STEP
 from screw_dynamics_ros.core.lie import quaternions, so3
-from screw_dynamics_ros.core.measurement.estimation.gravity_direction import MAX_STEP
 from screw_dynamics_ros.ros.status import Level
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path

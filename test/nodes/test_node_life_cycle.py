@@ -20,7 +20,7 @@ from std_msgs.msg import String
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
 from support.sequences import run_sequences

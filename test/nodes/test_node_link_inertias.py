@@ -18,7 +18,7 @@ from screw_dynamics_msgs import srv
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ErrorCode
-from screw_dynamics_ros.core.measurement.formulas import ENERGY
+from screw_dynamics_ros.core.formulas import ENERGY
 from screw_dynamics_ros.nodes.model.link_inertias import with_inertias
 from screw_dynamics_ros.nodes.outputs.quantity_messages import numbers_of
 from screw_dynamics_ros.ros.messages.conversions import write_inertia

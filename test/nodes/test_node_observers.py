@@ -25,7 +25,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool, Float64MultiArray, String
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
+from screw_dynamics_ros.core.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import Bench, serialized

@@ -20,7 +20,7 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.measurement.estimation.residual_map import fitted
+from screw_dynamics_ros.core.estimation.residual_map import fitted
 from screw_dynamics_ros.nodes.outputs.external_wrenches import residual_offsets, tare
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.diagnostics import Level

@@ -16,9 +16,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.estimation.dead_band import dead_band, dead_band_of_size
+from screw_dynamics_ros.core.estimation.low_pass import weights
 from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS
-from screw_dynamics_ros.core.measurement.estimation.dead_band import dead_band, dead_band_of_size
-from screw_dynamics_ros.core.measurement.estimation.low_pass import weights
 from screw_dynamics_ros.nodes.outputs.external_wrenches import observable_step, torque_covariance
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.topics import channel

@@ -12,7 +12,7 @@ pytest.importorskip('rclpy')
 import yaml
 
 from screw_dynamics_ros.core import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from screw_dynamics_ros.ros.drivers import (
     EFFORTS,
     FACTS,

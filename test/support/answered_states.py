@@ -12,7 +12,7 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.measurement.estimation.residual_map import fitted
+from screw_dynamics_ros.core.estimation.residual_map import fitted
 from screw_dynamics_ros.core.outputs import OUTPUTS
 from screw_dynamics_ros.nodes.force_torque.wrist_sensor_outputs import WristSensor
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK

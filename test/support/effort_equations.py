@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import (
+from screw_dynamics_ros.core.identification.effort_equations import (
     EffortEquations,
 )
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_fit import EffortFit
+from screw_dynamics_ros.core.identification.effort_fit import EffortFit
 
 
 def effort_equations(effort, W=None, **arrays):

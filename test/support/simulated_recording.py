@@ -14,12 +14,12 @@ from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.description import RobotDescription
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.dynamics.regressor import inertial_parameters
-from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording
-from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import (
+from screw_dynamics_ros.core.identification import JointRecording
+from screw_dynamics_ros.core.identification.fourier_motion import (
     FourierMotion,
     FourierSeries,
 )
-from screw_dynamics_ros.core.measurement.identification.dynamics.pseudo_inertia import (
+from screw_dynamics_ros.core.identification.pseudo_inertia import (
     inertia_of,
     parameters_of,
     physical,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core import Drive, Robot
-from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording
-from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import (
+from screw_dynamics_ros.core.identification import JointRecording
+from screw_dynamics_ros.core.identification.fourier_motion import (
     FourierMotion,
     FourierSeries,
 )

@@ -13,7 +13,7 @@ import numpy as np
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.robot_description import Joint, Link, RobotDescription
-from screw_dynamics_ros.core.measurement.estimation import (
+from screw_dynamics_ros.core.estimation import (
     ContactLocator,
     LocalizationOptions,
     link_segments,

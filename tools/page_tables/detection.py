@@ -11,33 +11,33 @@ from pathlib import Path
 import numpy as np
 
 from screw_dynamics_ros.cli.doctor.efforts import joint_findings
-from screw_dynamics_ros.core.kinematics.twist_check import TwistCheck
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.measurement.estimation.gravity_direction import (
+from screw_dynamics_ros.core.estimation.gravity_direction import (
     OrientationCheck,
     down_by_force,
 )
-from screw_dynamics_ros.core.measurement.estimation.tool_identification import (
+from screw_dynamics_ros.core.estimation.tool_identification import (
     MIN_POSES,
     NoToolError,
     TooFewPosesError,
     identify_tool,
 )
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_check import check_efforts
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_equations import equations
-from screw_dynamics_ros.core.measurement.identification.dynamics.identification import DEFAULT
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording import (
+from screw_dynamics_ros.core.identification.effort_check import check_efforts
+from screw_dynamics_ros.core.identification.effort_equations import equations
+from screw_dynamics_ros.core.identification.identification import DEFAULT
+from screw_dynamics_ros.core.identification.recording import (
     JointRecording,
     checked,
     measured,
     moving,
 )
-from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import Unknowns
-from screw_dynamics_ros.core.measurement.identification.state_checks import (
+from screw_dynamics_ros.core.identification.state_checks import (
     JointMotion,
     range_findings,
     velocity_fault,
 )
+from screw_dynamics_ros.core.identification.unknowns import Unknowns
+from screw_dynamics_ros.core.kinematics.twist_check import TwistCheck
+from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.mobile.followed_path import SLIP_TOLERANCE, WheelCheck
 from screw_dynamics_ros.core.mobile.platforms import mecanum, steering_for, swerve
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage

@@ -9,8 +9,8 @@ import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from screw_dynamics_ros.core.measurement.annotation import DEFAULT
-from screw_dynamics_ros.core.measurement.annotation import OUTPUTS as RECORDED
+from screw_dynamics_ros.core.annotation import DEFAULT
+from screw_dynamics_ros.core.annotation import OUTPUTS as RECORDED
 from screw_dynamics_ros.core.outputs import FORMS, OUTPUTS, OutputRow
 
 MAX_LABELS = 8  # of a dimension in a table

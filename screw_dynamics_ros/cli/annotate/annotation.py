@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.annotation import Annotator
+from screw_dynamics_ros.core.annotation.annotate import MotionArrays
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
-from screw_dynamics_ros.core.measurement.annotation import Annotator
-from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
 from screw_dynamics_ros.core.outputs import OUTPUTS
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper, leaf_links
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_joints

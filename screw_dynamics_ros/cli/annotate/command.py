@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, OUTPUTS
+from screw_dynamics_ros.core.annotation.settings import DEFAULT, OUTPUTS
 from screw_dynamics_ros.entry import DONE, PARTIAL
 from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameters
 from screw_dynamics_ros.ros.recordings.coverage import record_lines

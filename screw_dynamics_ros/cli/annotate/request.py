@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.annotation.settings import DEFAULT, AnnotationSettings
 from screw_dynamics_ros.core.description import Joint
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.ros2_control import read_condition
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT, AnnotationSettings
-from screw_dynamics_ros.core.measurement.estimation.observers.parameters import PER_JOINT
+from screw_dynamics_ros.core.estimation.observers.parameters import PER_JOINT
 from screw_dynamics_ros.core.outputs import JOINTS, OUTPUTS, POSE_ROWS
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.actuated import actuated

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
+from screw_dynamics_ros.core.annotation.annotate import MotionArrays
 from screw_dynamics_ros.core.outputs import OUTPUTS, unit_of
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.model_state import ModelStateLayout, StatePart

@@ -25,30 +25,25 @@ from pathlib import Path
 
 import numpy as np
 
-from screw_dynamics_ros.core.description import RobotDescription
-from screw_dynamics_ros.core.description.formats import read_robot_description
-from screw_dynamics_ros.core.description.urdf_writer import with_origins
-from screw_dynamics_ros.core.lie import poses
-from screw_dynamics_ros.core.lie.euler import RPY
-from screw_dynamics_ros.core.measurement.identification.chain_errors import GROUPS
-from screw_dynamics_ros.core.measurement.identification.measurements import (
+from screw_dynamics_ros.core.calibration.chain_errors import GROUPS
+from screw_dynamics_ros.core.calibration.measurements import (
     MeasuredDistances,
     MeasuredPoints,
     MeasuredPoses,
     Measurements,
 )
-from screw_dynamics_ros.core.measurement.identification.robot_calibration import (
+from screw_dynamics_ros.core.calibration.robot_calibration import (
     DEFAULT_ESTIMATE,
     RobotCalibration,
     calibrate_robot,
 )
-from screw_dynamics_ros.core.measurement.identification.target_errors import TargetErrors
-from screw_dynamics_ros.core.measurement.identification.validation import (
-    FOLDS,
-    Validation,
-    objection,
-    validated,
-)
+from screw_dynamics_ros.core.calibration.target_errors import TargetErrors
+from screw_dynamics_ros.core.calibration.validation import FOLDS, Validation, objection, validated
+from screw_dynamics_ros.core.description import RobotDescription
+from screw_dynamics_ros.core.description.formats import read_robot_description
+from screw_dynamics_ros.core.description.urdf_writer import with_origins
+from screw_dynamics_ros.core.lie import poses
+from screw_dynamics_ros.core.lie.euler import RPY
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.entry import DONE, NEGATIVE
 

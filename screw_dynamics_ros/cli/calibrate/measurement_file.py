@@ -29,8 +29,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, UnknownNameError, files
+from screw_dynamics_ros.core.calibration.target_errors import TARGET
 from screw_dynamics_ros.core.lie import quaternions, se3
-from screw_dynamics_ros.core.measurement.identification.target_errors import TARGET
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.text_files import read_csv, read_yaml
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from screw_dynamics_ros.core.calibration.robot_calibration import RobotCalibration
+from screw_dynamics_ros.core.calibration.validation import Validation
 from screw_dynamics_ros.core.description import RobotDescription
 from screw_dynamics_ros.core.description.urdf_writer import roll_pitch_yaw
-from screw_dynamics_ros.core.measurement.identification.intervals import with_interval
-from screw_dynamics_ros.core.measurement.identification.least_squares import described
-from screw_dynamics_ros.core.measurement.identification.robot_calibration import RobotCalibration
-from screw_dynamics_ros.core.measurement.identification.validation import Validation
+from screw_dynamics_ros.core.statistics.intervals import with_interval
+from screw_dynamics_ros.core.statistics.least_squares import described
 from screw_dynamics_ros.core.types import Array
 
 from ..command_line import drawing

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.description.robot_description import Finding
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
-from screw_dynamics_ros.core.measurement.identification.effort_scales import effort_ratio
-from screw_dynamics_ros.core.measurement.identification.state_checks import joints_subject
+from screw_dynamics_ros.core.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.identification.effort_scales import effort_ratio
+from screw_dynamics_ros.core.identification.state_checks import joints_subject
 from screw_dynamics_ros.core.types import Array
 
 from ..report import Section

@@ -16,7 +16,7 @@ import numpy as np
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
 from screw_dynamics_ros.nodes.parameters.per_joint import EFFORTS

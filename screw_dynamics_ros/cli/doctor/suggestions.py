@@ -16,8 +16,8 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
-from screw_dynamics_ros.core.measurement.identification.effort_scales import (
+from screw_dynamics_ros.core.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.identification.effort_scales import (
     MIN_POSES,
     EffortScale,
     effort_scale,

@@ -23,11 +23,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.measurement.annotation.unloaded_residual import (
-    UnloadedResidual,
-    unloaded_residual,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics import (
+from screw_dynamics_ros.core.annotation.unloaded_residual import UnloadedResidual, unloaded_residual
+from screw_dynamics_ros.core.identification import (
     DynamicIdentification,
     EffortModel,
     IdentificationOptions,
@@ -35,8 +32,8 @@ from screw_dynamics_ros.core.measurement.identification.dynamics import (
     KnownLoad,
     identify_recordings,
 )
-from screw_dynamics_ros.core.measurement.identification.dynamics.model_check import check_model
-from screw_dynamics_ros.core.measurement.identification.dynamics.unknowns import GROUPS
+from screw_dynamics_ros.core.identification.model_check import check_model
+from screw_dynamics_ros.core.identification.unknowns import GROUPS
 from screw_dynamics_ros.entry import DONE, NEGATIVE
 from screw_dynamics_ros.ros.recordings.recording import read_recording
 

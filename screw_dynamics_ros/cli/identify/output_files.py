@@ -8,15 +8,12 @@ from __future__ import annotations
 import numpy as np
 import yaml
 
+from screw_dynamics_ros.core.annotation.unloaded_residual import OBSERVER, UnloadedResidual
 from screw_dynamics_ros.core.description.drives import DRIVE_FIELDS, Drive
 from screw_dynamics_ros.core.description.friction import FRICTION
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.urdf_inertias import with_dynamics
-from screw_dynamics_ros.core.measurement.annotation.unloaded_residual import (
-    OBSERVER,
-    UnloadedResidual,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics import DynamicIdentification
+from screw_dynamics_ros.core.identification import DynamicIdentification
 
 HEADER = """\
 # Drives and efforts of {robot}, identified from recordings. Use it together with the identified

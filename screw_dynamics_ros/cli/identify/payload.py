@@ -13,13 +13,13 @@ import yaml
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import Finding
-from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
+from screw_dynamics_ros.core.estimation.payload_estimation import (
     EffortRecord,
     PayloadEstimate,
     estimate_payload,
 )
-from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording
-from screw_dynamics_ros.core.measurement.identification.intervals import between
+from screw_dynamics_ros.core.identification import JointRecording
+from screw_dynamics_ros.core.statistics.intervals import between
 
 from ..report import Section
 from .output_files import payload_parameters

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.measurement.identification.dynamics import DynamicIdentification
-from screw_dynamics_ros.core.measurement.identification.dynamics.model_check import ModelCheck
+from screw_dynamics_ros.core.identification import DynamicIdentification
+from screw_dynamics_ros.core.identification.model_check import ModelCheck
 
 from ..command_line import drawing
 

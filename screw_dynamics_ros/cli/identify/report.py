@@ -10,16 +10,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from screw_dynamics_ros.core.annotation.unloaded_residual import OBSERVER, UnloadedResidual
 from screw_dynamics_ros.core.description.drives import DRIVE_FIELDS
 from screw_dynamics_ros.core.description.friction import FRICTION
-from screw_dynamics_ros.core.measurement.annotation.unloaded_residual import (
-    OBSERVER,
-    UnloadedResidual,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics import DynamicIdentification
-from screw_dynamics_ros.core.measurement.identification.dynamics.model_check import ModelCheck
-from screw_dynamics_ros.core.measurement.identification.intervals import between, with_interval
-from screw_dynamics_ros.core.measurement.identification.least_squares import described
+from screw_dynamics_ros.core.identification import DynamicIdentification
+from screw_dynamics_ros.core.identification.model_check import ModelCheck
+from screw_dynamics_ros.core.statistics.intervals import between, with_interval
+from screw_dynamics_ros.core.statistics.least_squares import described
 
 from ..report import Section, digits
 

@@ -16,12 +16,9 @@ import yaml
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
-from screw_dynamics_ros.core.measurement.estimation.moved_tool import MovedTool, identify_moved_tool
-from screw_dynamics_ros.core.measurement.estimation.tool_identification import (
-    ToolEstimate,
-    identify_tool,
-)
-from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording
+from screw_dynamics_ros.core.estimation.moved_tool import MovedTool, identify_moved_tool
+from screw_dynamics_ros.core.estimation.tool_identification import ToolEstimate, identify_tool
+from screw_dynamics_ros.core.identification import JointRecording
 from screw_dynamics_ros.ros.recordings.recording import (
     RecordedWrenches,
     Recording,

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.annotation import Annotator
+from screw_dynamics_ros.core.annotation.annotate import MotionArrays
 from screw_dynamics_ros.core.description.formats import read_robot_description, urdf_of
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import UnknownNameError
-from screw_dynamics_ros.core.measurement.annotation import Annotator
-from screw_dynamics_ros.core.measurement.annotation.annotate import MotionArrays
 from screw_dynamics_ros.core.outputs import OUTPUTS
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS

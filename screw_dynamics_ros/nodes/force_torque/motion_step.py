@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats
 from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.core.measurement.estimation.wrist_sensor import (
+from screw_dynamics_ros.core.estimation.wrist_sensor import (
     FilteredAcceleration,
     StampedValues,
     add_values,

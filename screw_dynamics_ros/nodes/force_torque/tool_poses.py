@@ -13,15 +13,9 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from screw_dynamics_ros.core.errors import ArgumentError, MissingDescriptionError, NotAtRestError
-from screw_dynamics_ros.core.measurement.estimation.steadiness import two_levels
-from screw_dynamics_ros.core.measurement.estimation.tool_identification import (
-    ToolEstimate,
-    identify_tool,
-)
-from screw_dynamics_ros.core.measurement.estimation.wrist_sensor import (
-    external_wrench,
-    inertia_matrix,
-)
+from screw_dynamics_ros.core.estimation.steadiness import two_levels
+from screw_dynamics_ros.core.estimation.tool_identification import ToolEstimate, identify_tool
+from screw_dynamics_ros.core.estimation.wrist_sensor import external_wrench, inertia_matrix
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.diagnostics import Status

@@ -16,9 +16,7 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.lie import screws
-from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.measurement.estimation.wrist_sensor import (
+from screw_dynamics_ros.core.estimation.wrist_sensor import (
     FilteredAcceleration,
     StampedValues,
     external_wrench,
@@ -26,6 +24,8 @@ from screw_dynamics_ros.core.measurement.estimation.wrist_sensor import (
     relative_pose,
     sensor_motion,
 )
+from screw_dynamics_ros.core.lie import screws
+from screw_dynamics_ros.core.linear import zeros
 from screw_dynamics_ros.core.motion.trajectory.payload_capacity import check_payload
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array

@@ -12,14 +12,14 @@ import numpy as np
 from geometry_msgs.msg import Twist, Vector3
 
 from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
+from screw_dynamics_ros.core.estimation.gravity_direction import (
+    OrientationCheck,
+    down_by_orientation,
+)
 from screw_dynamics_ros.core.kinematics.joint_poses import FreeCoordinates
 from screw_dynamics_ros.core.kinematics.twist_check import TwistCheck
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.lie.screws import transform_twist
-from screw_dynamics_ros.core.measurement.estimation.gravity_direction import (
-    OrientationCheck,
-    down_by_orientation,
-)
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.messages.trajectories import stamp_of
 from screw_dynamics_ros.ros.status import Status

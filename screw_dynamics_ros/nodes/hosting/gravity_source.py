@@ -14,7 +14,7 @@ from rclpy.node import Node
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.core.measurement.estimation.gravity_direction import (
+from screw_dynamics_ros.core.estimation.gravity_direction import (
     OrientationCheck,
     down_by_orientation,
     turn_gravity,

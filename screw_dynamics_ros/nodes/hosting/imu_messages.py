@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.measurement.estimation.gravity_direction import down_by_force
+from screw_dynamics_ros.core.estimation.gravity_direction import down_by_force
 from screw_dynamics_ros.core.types import Array
 
 IN_G = 1.0  # magnitude of gravity for drivers that report accelerations as multiples of it

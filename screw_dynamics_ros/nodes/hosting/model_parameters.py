@@ -14,7 +14,7 @@ from rclpy.parameter import Parameter
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.ros2_control import read_condition
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from screw_dynamics_ros.ros.compatibility import can_call_after_parameters_are_set
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Policies

@@ -17,8 +17,8 @@ import numpy as np
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.estimation.payload_estimation import parameter_map
 from screw_dynamics_ros.core.lie import so3
-from screw_dynamics_ros.core.measurement.estimation.payload_estimation import parameter_map
 from screw_dynamics_ros.core.motion.control.payload_transitions import (
     Line,
     Transition,

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.measurement.formulas import inertial_torques
-from screw_dynamics_ros.core.measurement.reference_torques import (
+from screw_dynamics_ros.core.annotation.reference_torques import (
     Q,
     V,
     acceleration_less_compensated,
@@ -28,6 +27,7 @@ from screw_dynamics_ros.core.measurement.reference_torques import (
     torques_of_named,
     weight_torques,
 )
+from screw_dynamics_ros.core.formulas import inertial_torques
 from screw_dynamics_ros.core.robot.actuated_robot import REST, Source
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
@@ -64,7 +64,7 @@ class TorqueTerms:
 def torque_terms(robot: Robot) -> TorqueTerms:
     """Return the formulas; they read the parameters 'reference', 'shares' and 'payload'.
 
-    For 'reference' and 'shares' see `core.measurement.reference_torques`; 'payload' comes from
+    For 'reference' and 'shares' see `core.annotation.reference_torques`; 'payload' comes from
     `Robot.payload_parameters`. With kinematic loops, torques are those of the motors. Positions and
     velocities are then measured, because they close the loops; from the reference only
     accelerations and the velocities for friction are used.

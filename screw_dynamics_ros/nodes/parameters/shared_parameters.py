@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from screw_dynamics_ros.core.compile.kernels import BACKENDS
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.process.executor import EXECUTORS
 

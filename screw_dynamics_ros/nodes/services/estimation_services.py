@@ -17,13 +17,13 @@ from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import InertiaError, NotAtRestError, NotEnoughDataError
-from screw_dynamics_ros.core.measurement.estimation.payload_estimation import (
+from screw_dynamics_ros.core.estimation.payload_estimation import (
     EffortRecord,
     PayloadEstimate,
     estimate_payload,
 )
-from screw_dynamics_ros.core.measurement.identification.intervals import between
 from screw_dynamics_ros.core.motion.control.payload_transitions import mixture, tool_body
+from screw_dynamics_ros.core.statistics.intervals import between
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.description import urdf_text
 from screw_dynamics_ros.ros.messages import conversions

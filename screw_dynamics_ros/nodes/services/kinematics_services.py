@@ -18,23 +18,23 @@ from rclpy.node import Node
 from sensor_msgs import msg
 
 from screw_dynamics_ros.core import ArgumentError, FusedKernel, Robot
+from screw_dynamics_ros.core.calibration.chain_errors import ChainErrors
+from screw_dynamics_ros.core.calibration.measurements import (
+    MeasuredPoints,
+    MeasuredPoses,
+    Measurements,
+)
+from screw_dynamics_ros.core.calibration.robot_calibration import (
+    DEFAULT_ESTIMATE,
+    RobotCalibration,
+    calibrate_robot,
+)
+from screw_dynamics_ros.core.calibration.validation import objection, validated
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.urdf_writer import with_origins, write_urdf
 from screw_dynamics_ros.core.errors import ErrorCode
 from screw_dynamics_ros.core.kinematics.jacobians import check_representation
 from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.measurement.identification.chain_errors import ChainErrors
-from screw_dynamics_ros.core.measurement.identification.measurements import (
-    MeasuredPoints,
-    MeasuredPoses,
-    Measurements,
-)
-from screw_dynamics_ros.core.measurement.identification.robot_calibration import (
-    DEFAULT_ESTIMATE,
-    RobotCalibration,
-    calibrate_robot,
-)
-from screw_dynamics_ros.core.measurement.identification.validation import objection, validated
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.description import urdf_text
 from screw_dynamics_ros.ros.joint_states.requested_state import JointState, read_requested_state

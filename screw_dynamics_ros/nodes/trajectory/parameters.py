@@ -3,7 +3,7 @@
 
 """Parameters of the node `trajectory_proxy`."""
 
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from screw_dynamics_ros.core.motion.trajectory.feasible_motion import REACTIONS, SLOW
 from screw_dynamics_ros.ros.parameters import Specification
 

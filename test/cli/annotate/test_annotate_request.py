@@ -14,8 +14,8 @@ from screw_dynamics_ros.cli.annotate.annotation import AnnotationReport, why_emp
 from screw_dynamics_ros.cli.annotate.command import lines, parse, request_of
 from screw_dynamics_ros.cli.annotate.request import Request, parameter_values
 from screw_dynamics_ros.cli.command_line import UnusableError
+from screw_dynamics_ros.core.annotation.settings import DEFAULT
 from screw_dynamics_ros.core.description import read_urdf
-from screw_dynamics_ros.core.measurement.annotation.settings import DEFAULT
 from screw_dynamics_ros.nodes.parameters.robot_parameters import RobotParameters
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from support.paths import URDF

@@ -11,7 +11,7 @@ pytest.importorskip('rosbags')
 from screw_dynamics_ros.cli.annotate.annotation import whole_motion
 from screw_dynamics_ros.cli.annotate.request import Topics
 from screw_dynamics_ros.core import AnnotationSettings, Robot
-from screw_dynamics_ros.core.measurement.annotation import Annotator
+from screw_dynamics_ros.core.annotation import Annotator
 from screw_dynamics_ros.ros.recordings.states import States
 
 LINK = """<link name="{}"><inertial><mass value="1"/>

@@ -21,8 +21,8 @@ from screw_dynamics_ros.cli.calibrate import command, report
 from screw_dynamics_ros.cli.calibrate.command import calibrated, held_out, main, parse
 from screw_dynamics_ros.cli.doctor.command import main as doctor
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.calibration import calibrate_robot
 from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.measurement.identification import calibrate_robot
 from screw_dynamics_ros.entry import DONE, NEGATIVE, UNUSABLE
 from support.robots import urdf_path
 

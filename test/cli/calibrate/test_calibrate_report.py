@@ -16,9 +16,9 @@ from scipy.stats import norm, t
 from screw_dynamics_ros.cli import command_line
 from screw_dynamics_ros.cli.calibrate import report
 from screw_dynamics_ros.cli.report import text
+from screw_dynamics_ros.core.calibration import RobotCalibration
+from screw_dynamics_ros.core.calibration.validation import Validation
 from screw_dynamics_ros.core.description import read_urdf
-from screw_dynamics_ros.core.measurement.identification import RobotCalibration
-from screw_dynamics_ros.core.measurement.identification.validation import Validation
 from support.paths import URDF
 
 PLANAR = (URDF / 'planar_2r.urdf').read_text()

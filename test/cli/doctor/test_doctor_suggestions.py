@@ -27,7 +27,7 @@ from screw_dynamics_ros.cli.doctor.suggestions import suggest_efforts
 from screw_dynamics_ros.cli.doctor.topics import joint_states_section
 from screw_dynamics_ros.cli.recorded_joints import JointMotions
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
 from screw_dynamics_ros.ros.joint_states.reader import from_message
 from support.paths import CONFIG

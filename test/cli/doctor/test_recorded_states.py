@@ -16,8 +16,8 @@ from screw_dynamics_ros.cli.recorded_joints import JointMotions
 from screw_dynamics_ros.cli.replay.command import main as replay
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording
-from screw_dynamics_ros.core.measurement.identification.dynamics.recording import checked, inspected
+from screw_dynamics_ros.core.identification import JointRecording
+from screw_dynamics_ros.core.identification.recording import checked, inspected
 from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout, JointStateMessage
 from screw_dynamics_ros.ros.joint_states.driver_comparison import DriverComparison
 from support.healthy_recordings import (

@@ -23,10 +23,10 @@ from screw_dynamics_ros.cli.identify.recordings import (
     recorded_description,
 )
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
-from screw_dynamics_ros.core.measurement.estimation.moved_tool import MovedTool
-from screw_dynamics_ros.core.measurement.estimation.payload_estimation import PayloadEstimate
-from screw_dynamics_ros.core.measurement.estimation.tool_identification import ToolEstimate
-from screw_dynamics_ros.core.measurement.identification.dynamics import JointRecording, KnownLoad
+from screw_dynamics_ros.core.estimation.moved_tool import MovedTool
+from screw_dynamics_ros.core.estimation.payload_estimation import PayloadEstimate
+from screw_dynamics_ros.core.estimation.tool_identification import ToolEstimate
+from screw_dynamics_ros.core.identification import JointRecording, KnownLoad
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.recordings.recording import Recording
 from support.paths import URDF

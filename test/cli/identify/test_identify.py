@@ -20,7 +20,7 @@ from screw_dynamics_ros.cli.identify.output_files import identified_urdf, parame
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import (
+from screw_dynamics_ros.core.identification.fourier_motion import (
     FourierMotion,
     FourierSeries,
 )

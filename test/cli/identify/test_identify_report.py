@@ -20,14 +20,14 @@ from screw_dynamics_ros.cli.identify.command import Outcome, write
 from screw_dynamics_ros.cli.identify.output_files import drive_parameters, parameter_file
 from screw_dynamics_ros.cli.identify.recordings import of_reported_efforts
 from screw_dynamics_ros.core import Drive
+from screw_dynamics_ros.core.annotation.unloaded_residual import UnloadedResidual
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import Finding
-from screw_dynamics_ros.core.measurement.annotation.unloaded_residual import UnloadedResidual
-from screw_dynamics_ros.core.measurement.identification.dynamics import DynamicIdentification
-from screw_dynamics_ros.core.measurement.identification.dynamics.effort_delay import EffortDelay
-from screw_dynamics_ros.core.measurement.identification.dynamics.model_check import ModelCheck
-from screw_dynamics_ros.core.measurement.identification.dynamics.result import Torques
+from screw_dynamics_ros.core.identification import DynamicIdentification
+from screw_dynamics_ros.core.identification.effort_delay import EffortDelay
+from screw_dynamics_ros.core.identification.model_check import ModelCheck
+from screw_dynamics_ros.core.identification.result import Torques
 from support.paths import URDF
 
 RNG = np.random.default_rng(0)

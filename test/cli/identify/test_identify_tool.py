@@ -9,7 +9,7 @@ import yaml
 
 from screw_dynamics_ros.cli.identify.command import main
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.measurement.identification.dynamics.fourier_motion import (
+from screw_dynamics_ros.core.identification.fourier_motion import (
     FourierMotion,
     FourierSeries,
 )

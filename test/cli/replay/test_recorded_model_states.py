@@ -18,7 +18,7 @@ from rosbags.rosbag2 import Reader
 from screw_dynamics_msgs import msg
 from screw_dynamics_ros.cli.annotate.command import main as annotate
 from screw_dynamics_ros.cli.replay.command import main as replay
-from screw_dynamics_ros.core.measurement.annotation import Annotator
+from screw_dynamics_ros.core.annotation import Annotator
 from screw_dynamics_ros.entry import DONE
 from screw_dynamics_ros.ros.model_state import ModelStateLayout, ModelStateReader
 from screw_dynamics_ros.ros.recordings.forms import DEFINITIONS

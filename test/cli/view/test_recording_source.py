@@ -12,8 +12,8 @@ pytest.importorskip('rosbags')
 
 from screw_dynamics_ros.cli.view.recording_source import RecordingSource
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.annotation import annotate_arrays
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.measurement.annotation import annotate_arrays
 from screw_dynamics_ros.ros.recordings.stamped import ARRAY, POSE
 from support.recordings import (
     JOINT_STATE,

@@ -11,7 +11,7 @@ import pytest
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, Scalar
 from screw_dynamics_ros.core.description.friction import FRICTION, Friction
-from screw_dynamics_ros.core.measurement.identification.dynamics import (
+from screw_dynamics_ros.core.identification import (
     EffortModel,
     IdentificationOptions,
     identify_recordings,

@@ -210,7 +210,7 @@ TORQUES = """
     from support.models import random_description
     import screw_dynamics_ros
     from screw_dynamics_ros.core import Robot
-    from screw_dynamics_ros.core.measurement import reference_torques
+    from screw_dynamics_ros.core.annotation import reference_torques
     from screw_dynamics_ros.nodes.model import torque_terms
     folder, swapped = Path(sys.argv[1]), sys.argv[2]
     assert folder == Path(screw_dynamics_ros.__file__).parents[1]
@@ -517,7 +517,7 @@ def test_without_sources_nothing_is_kept(folder, monkeypatch):
 def test_formulas_of_the_nodes_are_recorded_once(folder, monkeypatch):
     """Made again they are equal, and a program of them is found without recording it."""
     pytest.importorskip('rclpy')
-    from screw_dynamics_ros.core.measurement.formulas import ENERGY
+    from screw_dynamics_ros.core.formulas import ENERGY
     from screw_dynamics_ros.nodes.force_torque import wrist_sensor_outputs
     from screw_dynamics_ros.nodes.model import torque_terms
     from screw_dynamics_ros.nodes.model.actuated import actuated

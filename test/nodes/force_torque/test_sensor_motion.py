@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from screw_dynamics_ros.core.measurement.estimation.wrist_sensor import (
+from screw_dynamics_ros.core.estimation.wrist_sensor import (
     FilteredAcceleration,
     StampedValues,
 )

@@ -19,7 +19,7 @@ if not sys.platform.startswith('linux'):
 
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
+from screw_dynamics_ros.core.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import serialized

@@ -16,9 +16,9 @@ from sensor_msgs.msg import JointState
 from screw_dynamics_msgs.msg import ErrorCode
 from screw_dynamics_msgs.srv import Calibrate
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.calibration.chain_errors import ChainErrors
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.measurement.identification.chain_errors import ChainErrors
 from support.robots import urdf_path
 from support.ros_harness import ERROR
 

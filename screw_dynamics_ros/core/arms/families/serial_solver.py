@@ -36,13 +36,7 @@ from .chain_solutions import (
     merged,
 )
 from .classifier import classify
-from .closed_form import (
-    GEOMETRY_TOLERANCE,
-    ClosedForm,
-    closed_form_of,
-    pieper_form_of,
-    selected,
-)
+from .closed_form import GEOMETRY_TOLERANCE, ClosedForm, closed_form_of, pieper_form_of, selected
 from .elimination import Place
 from .general_6r import GeneralSixRevolute, ranked_places
 from .held_joints import HeldArm, HeldSixRevolute, generic

@@ -15,7 +15,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints
 from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import adopt, are_finite
+from screw_dynamics_ros.core.estimation.observers.steps import adopt, are_finite
 from screw_dynamics_ros.core.motion.control.command_rules import FOLLOWING, OFF, RESTING
 from screw_dynamics_ros.ros.data_path.externals import MONOTONIC
 from screw_dynamics_ros.ros.data_path.loop import compiled_step, time_of

@@ -14,7 +14,7 @@ from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.dynamics.feedforward import completed
-from screw_dynamics_ros.core.measurement.estimation.effort_terms import (
+from screw_dynamics_ros.core.estimation.effort_terms import (
     CORIOLIS,
     FRICTION,
     GRAVITY,

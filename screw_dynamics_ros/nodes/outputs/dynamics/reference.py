@@ -34,18 +34,10 @@ from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics.command_topic import CommandTopic
 
-from .reference_controller import (
-    ControllerReference,
-    forget_controller,
-    write_controller,
-)
+from .reference_controller import ControllerReference, forget_controller, write_controller
 from .reference_joints import ReferenceJoints
 from .reference_parameters import TABLE
-from .reference_trajectory import (
-    TrajectoryReference,
-    forget_trajectory,
-    write_trajectory,
-)
+from .reference_trajectory import TrajectoryReference, forget_trajectory, write_trajectory
 
 MEASURED = 'measured state'
 #: Sources of the reference.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core import UnknownNameError
-from screw_dynamics_ros.core.measurement.reference_torques import GIVEN
+from screw_dynamics_ros.core.annotation.reference_torques import GIVEN
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel

@@ -16,15 +16,15 @@ from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.compile.typed.functions import Ints
-from screw_dynamics_ros.core.lie import quaternions
-from screw_dynamics_ros.core.measurement.estimation.contact_localization import (
+from screw_dynamics_ros.core.estimation.contact_localization import (
     ContactLocator,
     Localization,
     LocalizationOptions,
     LocatedContact,
 )
-from screw_dynamics_ros.core.measurement.estimation.link_segments import link_segments
-from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import ObserverPlan
+from screw_dynamics_ros.core.estimation.link_segments import link_segments
+from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverPlan
+from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.measurement.formulas import contact
+from screw_dynamics_ros.core.formulas import contact
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array

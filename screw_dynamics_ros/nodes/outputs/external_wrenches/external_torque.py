@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.core.measurement.estimation.observers import quantities
-from screw_dynamics_ros.core.measurement.estimation.observers.quantities import Efforts, Observation
-from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
+from screw_dynamics_ros.core.estimation.observers import quantities
+from screw_dynamics_ros.core.estimation.observers.quantities import Efforts, Observation
+from screw_dynamics_ros.core.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.core.robot.actuated_robot import REST
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps, advance_low_pass
-from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import ObserverState
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import adopt, are_positive
+from screw_dynamics_ros.core.estimation.low_pass import LowPassSteps, advance_low_pass
+from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverState
+from screw_dynamics_ros.core.estimation.observers.steps import adopt, are_positive
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VELOCITY

@@ -10,7 +10,7 @@ import time
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats
 from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import are_finite
+from screw_dynamics_ros.core.estimation.observers.steps import are_finite
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.ros.data_path.externals import MONOTONIC

@@ -10,10 +10,7 @@ import math
 import numpy as np
 
 from screw_dynamics_ros.core.compile.typed.functions import Bytes, Floats
-from screw_dynamics_ros.core.measurement.estimation.threshold_flag import (
-    ThresholdFlag,
-    advance_flag,
-)
+from screw_dynamics_ros.core.estimation.threshold_flag import ThresholdFlag, advance_flag
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID

@@ -9,8 +9,8 @@ import math
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.core.measurement.estimation.dead_band import shorten
-from screw_dynamics_ros.core.measurement.estimation.wrench_decomposition import (
+from screw_dynamics_ros.core.estimation.dead_band import shorten
+from screw_dynamics_ros.core.estimation.wrench_decomposition import (
     FORCES_FIRST,
     Decomposition,
     condition_number,
@@ -20,10 +20,7 @@ from screw_dynamics_ros.core.measurement.estimation.wrench_decomposition import 
     set_axis_shares,
     set_deviations,
 )
-from screw_dynamics_ros.core.measurement.estimation.wrench_observability import (
-    ReducedWrench,
-    filter_reduced,
-)
+from screw_dynamics_ros.core.estimation.wrench_observability import ReducedWrench, filter_reduced
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID

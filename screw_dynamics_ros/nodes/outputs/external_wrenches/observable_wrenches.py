@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.measurement.estimation.wrench_observability import (
+from screw_dynamics_ros.core.estimation.wrench_observability import (
     ReducedWrench,
     WrenchObservability,
 )

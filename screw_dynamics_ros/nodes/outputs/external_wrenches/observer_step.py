@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from screw_dynamics_ros.core.measurement.estimation.observers import observer_state
-from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import ObserverState
+from screw_dynamics_ros.core.estimation.observers import observer_state
+from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverState
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VELOCITY

@@ -10,11 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.measurement.estimation.dead_band import (
-    dead_band_of_size,
-)
-from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps, low_pass_step
-from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import ObserverState
+from screw_dynamics_ros.core.estimation.dead_band import dead_band_of_size
+from screw_dynamics_ros.core.estimation.low_pass import LowPassSteps, low_pass_step
+from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverState
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.parts import Stage, StateStep

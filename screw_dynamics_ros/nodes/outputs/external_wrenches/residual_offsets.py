@@ -12,11 +12,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.measurement.estimation.residual_map import (
-    MIN_POSES,
-    ResidualMap,
-    fitted,
-)
+from screw_dynamics_ros.core.estimation.residual_map import MIN_POSES, ResidualMap, fitted
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros import data_folder

@@ -9,11 +9,7 @@ import math
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.core.measurement.estimation.residual_map import (
-    ResidualMap,
-    add_residual,
-    confidence,
-)
+from screw_dynamics_ros.core.estimation.residual_map import ResidualMap, add_residual, confidence
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID

@@ -13,16 +13,16 @@ from geometry_msgs.msg import WrenchStamped
 from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS, swap
-from screw_dynamics_ros.core.measurement.estimation.delay_line import DelayLine
-from screw_dynamics_ros.core.measurement.estimation.observers.generalized_momentum import (
+from screw_dynamics_ros.core.estimation.delay_line import DelayLine
+from screw_dynamics_ros.core.estimation.observers.generalized_momentum import (
     GeneralizedMomentum,
     momentum_step,
 )
-from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import ObserverState
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import ObserverSteps
-from screw_dynamics_ros.core.measurement.estimation.support_wrenches import SupportWrenches
-from screw_dynamics_ros.core.measurement.estimation.threshold_flag import ThresholdFlag
+from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverState
+from screw_dynamics_ros.core.estimation.observers.steps import ObserverSteps
+from screw_dynamics_ros.core.estimation.support_wrenches import SupportWrenches
+from screw_dynamics_ros.core.estimation.threshold_flag import ThresholdFlag
+from screw_dynamics_ros.core.lie.screws import WRENCH_ROWS, swap
 from screw_dynamics_ros.core.robot.actuated_robot import elements
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array

@@ -9,17 +9,11 @@ import math
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import ObserverState
-from screw_dynamics_ros.core.measurement.estimation.observers.steps import are_finite
-from screw_dynamics_ros.core.measurement.estimation.support_wrenches import (
-    SupportWrenches,
-    solve_support,
-)
-from screw_dynamics_ros.core.measurement.estimation.threshold_flag import (
-    ThresholdFlag,
-    advance_flag,
-)
-from screw_dynamics_ros.core.measurement.estimation.triangular import product
+from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverState
+from screw_dynamics_ros.core.estimation.observers.steps import are_finite
+from screw_dynamics_ros.core.estimation.support_wrenches import SupportWrenches, solve_support
+from screw_dynamics_ros.core.estimation.threshold_flag import ThresholdFlag, advance_flag
+from screw_dynamics_ros.core.estimation.triangular import product
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID

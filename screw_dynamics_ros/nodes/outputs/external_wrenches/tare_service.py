@@ -15,7 +15,7 @@ import numpy as np
 
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.errors import NotAtRestError
-from screw_dynamics_ros.core.measurement.estimation.steadiness import two_levels
+from screw_dynamics_ros.core.estimation.steadiness import two_levels
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.parts import Stage, StateStep, python_step
 from screw_dynamics_ros.nodes.model.running_model import RunningModel

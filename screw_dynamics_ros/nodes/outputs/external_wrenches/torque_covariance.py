@@ -11,14 +11,14 @@ import numpy as np
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.library import calls
-from screw_dynamics_ros.core.measurement.estimation.low_pass import LowPassSteps
-from screw_dynamics_ros.core.measurement.estimation.noise_propagation import (
+from screw_dynamics_ros.core.estimation.low_pass import LowPassSteps
+from screw_dynamics_ros.core.estimation.noise_propagation import (
     NO_SAMPLE,
     TorqueNoise,
     set_noise_covariance,
 )
-from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import ObserverPlan
-from screw_dynamics_ros.core.measurement.estimation.residual_map import confidence
+from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverPlan
+from screw_dynamics_ros.core.estimation.residual_map import confidence
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.data_path.loop import compiled_step

@@ -10,18 +10,15 @@ from dataclasses import fields
 from typing import Any
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import (
-    ObserverPlan,
-    ObserverState,
-)
-from screw_dynamics_ros.core.measurement.estimation.observers.parameters import (
+from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverPlan, ObserverState
+from screw_dynamics_ros.core.estimation.observers.parameters import (
     DEFAULTS,
     JOINTS,
     ObserverParameters,
     check_per_joint,
     values_of_joints,
 )
-from screw_dynamics_ros.core.measurement.estimation.observers.table import (
+from screw_dynamics_ros.core.estimation.observers.table import (
     OBSERVERS,
     descriptions,
     parameter_texts,

@@ -12,7 +12,7 @@ import numpy as np
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.measurement.estimation import smallest_singular_value
+from screw_dynamics_ros.core.estimation import smallest_singular_value
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.nodes.hosting.drawing import source_of

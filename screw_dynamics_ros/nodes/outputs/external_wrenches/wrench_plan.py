@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.measurement.estimation.dead_band import torques_outside_band
-from screw_dynamics_ros.core.measurement.estimation.observers.observer_state import ObserverPlan
+from screw_dynamics_ros.core.estimation.dead_band import torques_outside_band
+from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverPlan
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.parts import Plan

@@ -15,7 +15,7 @@ from screw_dynamics_ros.core.arms.inverse.manipulability import (
     dexterity,
     freedoms,
 )
-from screw_dynamics_ros.core.measurement.estimation.link_measures import LinkMeasures, measure_link
+from screw_dynamics_ros.core.estimation.link_measures import LinkMeasures, measure_link
 from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array

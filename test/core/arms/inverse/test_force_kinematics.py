@@ -12,8 +12,8 @@ import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.arms.inverse.force import forward_force, partial_wrenches
+from screw_dynamics_ros.core.estimation import contact_wrench
 from screw_dynamics_ros.core.lie import screws
-from screw_dynamics_ros.core.measurement.estimation import contact_wrench
 from support import arm_321
 from support.models import random_configuration, random_description, random_wrenches
 from support.robots import urdf_path

@@ -14,8 +14,8 @@ from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
 
 from screw_dynamics_ros.core import AnnotationSettings, Robot
-from screw_dynamics_ros.core.measurement.annotation.annotate import Annotator
-from screw_dynamics_ros.core.measurement.estimation.observers.table import OBSERVERS
+from screw_dynamics_ros.core.annotation.annotate import Annotator
+from screw_dynamics_ros.core.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.core.tree.joint_limits import velocity_names
 from support.host_bench import Bench, Outputs, serialized
 from support.robots import urdf_path

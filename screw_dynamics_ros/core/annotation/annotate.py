@@ -1,0 +1,239 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The model state of a robot at every sample of a recorded motion, in stacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arguments import float_array
+from ..description.rigid_body import RigidBody
+from ..errors import ArgumentError
+from ..estimation.observers.parameters import check_per_joint
+from ..outputs import OUTPUTS
+from ..robot.actuated_robot import Source
+from ..robot.robot import Robot
+from ..tree.joint_limits import velocity_names
+from ..types import Array
+from .accelerations import accelerations
+from .observation import TorqueProgram
+from .settings import DEFAULT, AnnotationSettings, check_outputs
+from .singularities import MeasuredMotion, freedoms_of
+
+BLOCK_SIZE = 8192  # samples computed at once
+
+
+class MotionArrays(NamedTuple):
+    """A recorded motion; see `annotate_arrays`."""
+
+    t: NDArray[np.int64]
+    q: Array
+    v: Array
+    tau: Array
+    starts: NDArray[np.bool_]
+
+
+def annotate_arrays(
+    robot: Robot,
+    t: ArrayLike,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike | None = None,
+    *,
+    outputs: Sequence[str] = DEFAULT,
+    frames: Sequence[str] = (),
+    payloads: Mapping[str, RigidBody] | None = None,
+    settings: AnnotationSettings | None = None,
+    restarted: ArrayLike | None = None,
+) -> dict[str, Array]:
+    """Return the model state at every sample of a recorded motion.
+
+    Parameters
+    ----------
+    robot : Robot
+    t : (N,) array of int
+        Stamps [ns], increasing except where a motion restarts.
+    q, v : (N, nq), (N, nv) arrays
+        Positions and velocities. NaN gives NaN in dependent outputs.
+    tau : (N, nv) array, optional
+        Measured efforts [N m, N], NaN if missing.
+    outputs : sequence of str
+        Names in `OUTPUTS`.
+    frames : sequence of str
+        Links for the outputs of links.
+    payloads : mapping
+        Bodies fixed to links, {link: body}.
+    settings : AnnotationSettings
+    restarted : (N,) array of bool, optional
+        Samples after a pause, in addition to those detected by the stamps.
+
+    Returns
+    -------
+    dict
+        Arrays with N rows, angular part first throughout:
+
+        By name, of links as 'twist/<link>'; labels, units and frames in `core.outputs.OUTPUTS`.
+        Torques and `acceleration` [rad/s^2, m/s^2], see `accelerations`, are (nv,). `transforms`
+        (m, 7) are those of `Robot.transform_joints`, twists and Jacobians hybrid: of the origin of
+        the link, in root axes. With observers that estimate it, external torques have an
+        `external_torque_covariance` (nv, nv).
+
+        NaN where no estimate exists: before the observer has settled, in singular directions.
+
+    Raises
+    ------
+    ArgumentError, UnknownNameError
+        Arrays of other shapes; outputs or frames that do not exist; a robot with a free base.
+    """
+    annotator = Annotator(robot, outputs, frames, payloads, settings)
+    motion = annotator.motion(t, q, v, tau, restarted)
+    parts = [part for _, part in annotator.blocks(motion)]
+    if not parts:
+        raise ArgumentError('t: there are no samples')
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+class Annotator:
+    """Computes the outputs of `annotate_arrays` block by block, in bounded memory.
+
+    Parameters are those of `annotate_arrays`.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        outputs: Sequence[str] = DEFAULT,
+        frames: Sequence[str] = (),
+        payloads: Mapping[str, RigidBody] | None = None,
+        settings: AnnotationSettings | None = None,
+    ) -> None:
+        check_outputs(tuple(outputs))
+        if robot.floating_base:
+            raise ArgumentError('joint states do not contain the pose of a free base: fix the base')
+        for link in frames:
+            robot.tree.frame(link)
+        self.robot, self.outputs = robot, tuple(dict.fromkeys(outputs))
+        self.frames = tuple(dict.fromkeys(frames))
+        self.settings = settings or AnnotationSettings()
+        self._joints = velocity_names(robot)
+        check_per_joint(vars(self.settings), self._joints)
+        self._load = robot.payload_parameters(payloads or {})
+        self._freedoms = (
+            {link: freedoms_of(robot, link) for link in self.frames}
+            if 'singularity' in self.outputs
+            else {}
+        )
+        observed = {'external_torque', 'wrench'} & set(self.outputs)
+        self._torques = (
+            TorqueProgram(robot, observed, self.frames, self.settings, self._load)
+            if observed
+            else None
+        )
+        self._results = self._sources()
+        self._kernel = robot.fuse(*self._results.values())
+
+    # --- results ----------------------------------------------------------------------------------
+
+    def _sources(self) -> dict[str, Source]:
+        """Return all results of the first program by name."""
+        outputs, results = self.outputs, dict[str, Source]()
+        for row in filter(None, map(OUTPUTS.get, outputs)):
+            for link in self.frames if row.of_links else ('',):
+                if row.formula is not None:
+                    results[row.part(link)] = row.source(self.robot, link)
+        if 'payload' in outputs:
+            results['payload'] = 'payload_torques'
+        for link in self.frames:
+            if 'singularity' in outputs:
+                results[f'body_jacobian/{link}'] = ('jacobian', link, 'body')
+        return results or {'q': 'q'}
+
+    # --- the samples ------------------------------------------------------------------------------
+
+    def motion(
+        self,
+        t: ArrayLike,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike | None = None,
+        restarted: ArrayLike | None = None,
+    ) -> MotionArrays:
+        """Return a motion after checking its shapes; raises `ArgumentError`."""
+        stamps = np.asarray(t)
+        if stamps.ndim != 1 or stamps.dtype.kind not in 'iu':
+            raise ArgumentError(
+                f't must be stamps (N,) in ns, integers, got {stamps.dtype} {stamps.shape}'
+            )
+        stamps, count = stamps.astype(np.int64), len(stamps)
+        nq, nv = self.robot.nq, self.robot.nv
+        arrays = []
+        for name, value, size in (
+            ('q', q, nq),
+            ('v', v, nv),
+            ('tau', np.full((count, nv), np.nan) if tau is None else tau, nv),
+        ):
+            array = np.ascontiguousarray(float_array(name, value))
+            if array.shape != (count, size):
+                raise ArgumentError(f'{name} must have shape ({count}, {size}), got {array.shape}')
+            arrays.append(array)
+        starts = np.zeros(count, dtype=bool) if restarted is None else np.array(restarted, bool)
+        if starts.shape != (count,):
+            raise ArgumentError(f'restarted must have shape ({count},), got {starts.shape}')
+        if count:
+            h = np.diff(stamps, prepend=stamps[0]) * 1e-9
+            starts |= ~((h > 0.0) & (h <= self.settings.longest_step))
+        return MotionArrays(stamps, arrays[0], arrays[1], arrays[2], starts)
+
+    def blocks(
+        self, motion: MotionArrays, size: int = BLOCK_SIZE
+    ) -> Iterator[tuple[slice, dict[str, Array]]]:
+        """Yield the outputs of consecutive blocks of samples, and their indices."""
+        settings = self.settings
+        a: Array | None = None
+        if {'acceleration', 'inertia', 'payload'} & set(self.outputs):
+            a = accelerations(
+                motion.t, motion.v, motion.starts, settings.acceleration_time_constant
+            )
+        observe = self._torques.start() if self._torques is not None else None
+        measured = {
+            link: MeasuredMotion(
+                self.robot.nv, freedoms, settings.characteristic_length, settings.singularity_rate
+            )
+            for link, freedoms in self._freedoms.items()
+        }
+        for first in range(0, len(motion.t), size):
+            part = slice(first, min(first + size, len(motion.t)))
+            yield part, self._block(motion, part, a, observe, measured)
+
+    def _block(
+        self,
+        motion: MotionArrays,
+        part: slice,
+        a: Array | None,
+        observe: Callable[..., dict[str, Array]] | None,
+        measured: Mapping[str, MeasuredMotion],
+    ) -> dict[str, Array]:
+        """Return the outputs of one block."""
+        t, starts = motion.t[part], motion.starts[part]
+        q, v, tau = motion.q[part], motion.v[part], motion.tau[part]
+        inputs = {'q': q, 'v': v, 'gravity': self.robot.gravity, 'payload': self._load}
+        if a is not None:
+            inputs['a'] = a[part]
+        with np.errstate(all='ignore'):
+            arrays = self._kernel(*(inputs[name] for name in self._kernel.inputs))
+            found = dict(zip(self._results, arrays))
+            results = {
+                name: array for name, array in found.items() if name.split('/')[0] in self.outputs
+            }
+            if 'acceleration' in self.outputs:
+                results['acceleration'] = inputs['a']
+            for link, each in measured.items():
+                results[f'singularity/{link}'] = each.block(t, found[f'body_jacobian/{link}'])
+            if observe is not None:
+                results.update(observe(t, starts, q, v, tau))
+        return results

@@ -1,0 +1,221 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""External torques and wrenches along a recorded motion, by the steps of `wrench_estimator`.
+
+The observer restarts after pauses, if stamps do not advance, and after missing velocities or
+efforts; nothing is reported before it has settled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compile.typed.external import Signature
+from ..compile.typed.functions import Bytes, Ints, typed
+from ..compile.typed.library import PythonCode, calls
+from ..compile.typed.records import AddressTable, Opaque, Record
+from ..estimation.effort_terms import TERMS
+from ..estimation.observers import observer_state as steps
+from ..estimation.observers.observer_state import ObserverPlan, ObserverState
+from ..estimation.observers.parameters import values_of_joints
+from ..estimation.observers.quantities import (
+    Efforts,
+    Observation,
+    effort_terms,
+    friction_of,
+    observation,
+    of_late_efforts,
+    quantities,
+    static_torque,
+)
+from ..estimation.observers.steps import are_finite
+from ..formulas import contact
+from ..robot.actuated_robot import REST
+from ..robot.fused_kernel import Formula
+from ..robot.robot import Robot
+from ..state_clock import StateClock, advance_clock
+from ..tree.joint_limits import velocity_names
+from ..types import Array
+from .rows import SampleRows, read_row, store_valid_row
+from .settings import AnnotationSettings
+
+COVARIANCE = 'external_torque_covariance'
+
+call = Signature(('address',), 'void')
+
+
+class ObservedMotion(Record):
+    """A block of samples, and what computes its external torques.
+
+    Attributes
+    ----------
+    t : (N,) array
+        Stamps [ns].
+    starts : (N,) array
+        1 for samples after a pause, 0 for others.
+    clock : StateClock
+    observer : ObserverState
+    kernel, addresses : Opaque
+        void kernel(int64 *addresses).
+    velocity, effort : SampleRows
+        Inputs without which there are no torques.
+    inputs, results : tuples of SampleRows
+    """
+
+    t: Ints
+    starts: Bytes
+    clock: StateClock
+    observer: ObserverState
+    kernel: Opaque
+    addresses: Opaque
+    velocity: SampleRows
+    effort: SampleRows
+    inputs: tuple[SampleRows, ...]
+    results: tuple[SampleRows, ...]
+
+
+@typed
+def observe(motion: ObservedMotion) -> None:
+    """Compute the results of all samples; there are none before the observer has settled."""
+    o = motion.observer
+    clock = motion.clock
+    for k in range(len(motion.t)):
+        for i in range(len(motion.inputs)):
+            read_row(motion.inputs[i], k)
+        advance_clock(clock, motion.t[k], motion.starts[k] != 0)
+        has_velocity = are_finite(motion.velocity.numbers, len(motion.velocity.numbers))
+        is_complete = has_velocity and are_finite(motion.effort.numbers, len(motion.effort.numbers))
+        steps.advance_delay(o, clock, has_velocity)
+        steps.advance_observer(o, clock.elapsed, is_complete)
+        call(motion.kernel, motion.addresses)
+        steps.keep_delay(o, has_velocity)
+        steps.keep_state(o)
+        if is_complete and o.is_settled:
+            for i in range(len(motion.results)):
+                store_valid_row(motion.results[i], k)
+
+
+class TorqueProgram:
+    """The program for external torques, and for wrenches of links, from one sample.
+
+    Parameters
+    ----------
+    robot : Robot
+    outputs : collection of str
+        'external_torque', 'wrench', or both.
+    frames : sequence of str
+        The links.
+    settings : AnnotationSettings
+    load : (10 n_bodies,) array
+        `Robot.payload_parameters`.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        outputs: Collection[str],
+        frames: Sequence[str],
+        settings: AnnotationSettings,
+        load: Array,
+    ) -> None:
+        self._robot, self._settings, self._load = robot, settings, load
+        self._joints = velocity_names(robot)
+        observed = self._observed = self._observation()
+        self._named = dict[str, tuple[Formula, ...]]()  # with pivots
+        if 'external_torque' in outputs:
+            self._named['external_torque'] = (observed.torque,)
+            if observed.covariance is not None:
+                self._named[COVARIANCE] = (observed.covariance,)
+        for link in frames if 'wrench' in outputs else ():
+            self._named[f'wrench/{link}'] = contact(('jacobian', link, 'body'), observed.torque)
+        used = *self._named.values(), (observed.state, observed.model)
+        self._outputs = tuple(
+            dict.fromkeys(each for formulas in used for each in formulas if each is not None)
+        )
+        inputs = self._inputs(self._plan())
+        self._kernel = robot.fuse(
+            *self._outputs, parameters={name: len(array) for name, array in inputs.items()}
+        )
+
+    def _observation(self) -> Observation:
+        """Return the formulas of the observer."""
+        robot, name = self._robot, self._settings.observer
+        efforts = Efforts('effort_shares', 'measured', 'offset', tuple(range(robot.nv)))
+        friction = friction_of(robot, efforts)
+        terms = effort_terms(robot.substitute('payload_torques', a=REST), friction)
+        static = static_torque(efforts.none, terms)
+        given = quantities(efforts.none, 'v', static, str, friction)
+        model, late = of_late_efforts(given, efforts, name)
+        return replace(observation(name, robot.nv, late), model=model)
+
+    def _plan(self) -> ObserverPlan:
+        return ObserverPlan.of(self._observed, self._robot.nv)
+
+    def _inputs(self, plan: ObserverPlan) -> dict[str, Array]:
+        """Return arrays for the inputs of the program, except the state of the robot."""
+        given, n = self._settings, self._robot.nv
+        options = given.damping, given.characteristic_length, given.singularity_threshold
+        return {
+            'measured': np.zeros(n),
+            'offset': np.zeros(n),
+            'payload': self._load,
+            'effort_shares': np.array([float(term in given.effort_terms) for term in TERMS]),
+            'contact': np.array(options),
+            **plan.parameters,
+        }
+
+    def start(self) -> Callable[..., dict[str, Array]]:
+        """Return `_run` from the beginning of a motion, for consecutive blocks of samples."""
+        motion, robot, kernel, plan = ObservedMotion(), self._robot, self._kernel, self._plan()
+        inputs = {
+            'q': np.zeros(robot.nq),
+            'v': np.zeros(robot.nv),
+            'gravity': robot.gravity,
+            **self._inputs(plan),
+        }
+        results = dict(zip(self._outputs, map(np.zeros, kernel.shapes)))
+        arrays = [*(inputs[name] for name in kernel.inputs), *results.values()]
+        motion.kernel = kernel.table_call or PythonCode(lambda _: kernel.run(*arrays))
+        motion.addresses, motion.clock = AddressTable(arrays), StateClock()
+        motion.observer = ObserverState()
+        plan.bind(motion.observer, results)
+        plan.set_values(motion.observer, vars(self._settings), self._joints)
+        motion.inputs = tuple(SampleRows(inputs[name]) for name in ('q', 'v', 'measured'))
+        motion.velocity, motion.effort = motion.inputs[1:]
+        motion.results = tuple(
+            SampleRows(*(results[each] for each in formulas)) for formulas in self._named.values()
+        )
+        run = observe if kernel.table_call is None else calls(observe)[0]
+        return partial(self._run, motion, run)
+
+    def _run(
+        self,
+        motion: ObservedMotion,
+        run: Callable[[ObservedMotion], None],
+        t: NDArray[np.int64],
+        starts: NDArray[np.bool_],
+        *inputs: Array,
+    ) -> dict[str, Array]:
+        """Return the results of a block; `inputs` are positions, velocities and efforts."""
+        motion.t, motion.starts = t, starts.view(np.uint8)
+        for each, rows in zip(motion.inputs, inputs):
+            each.rows = rows
+        results = {
+            name: np.full((len(t), len(each.numbers)), np.nan)
+            for name, each in zip(self._named, motion.results)
+        }
+        for each, rows in zip(motion.results, results.values()):
+            each.rows = rows
+        run(motion)
+        if COVARIANCE in results:
+            n, values = self._robot.nv, vars(self._settings)
+            of_model = values_of_joints(values, 'observer_model_deviation', self._joints) ** 2
+            found = results[COVARIANCE].reshape(-1, n, n)
+            results[COVARIANCE] = found + np.diag(np.nan_to_num(of_model))
+        return results

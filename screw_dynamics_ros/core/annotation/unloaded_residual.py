@@ -1,0 +1,264 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+r"""How wrong the external torques of an identified robot are: deviations and thresholds.
+
+External torques of unloaded motion are zero; what the observer of the nodes estimates instead, from
+the recordings of the identification, is its error e. Its mean square is divided into noise, which
+filters lessen, and errors of the model, which they do not,
+
+    mean e_i^2 = alpha s_tau,i^2 + beta sum_j mean(M_ij^2) s_v,j^2 + s_m,i^2,              (1)
+
+with the gains alpha and beta of white noise behind the observer (`noise_propagation`). Noise shows
+in the fourth differences of efforts and velocities, whose variance is 1 + 16 + 36 + 16 + 1 = 70
+times that of white noise; by their median, as friction jumps. Where noise alone would be more than
+(1), it is not white, and reduced. The mean square is that of all instants or of those that the
+identification has not fitted, whichever is larger.
+
+Thresholds follow from the peaks of e between its zeros. Those above a high level u, which come at
+the rate r and exceed it by m in the mean, are exponentially distributed where tails are (peaks over
+threshold), so that
+
+    u + m log(r / f)                                                                       (2)
+
+is exceeded at the rate f: the stated one of all joints, divided by their number. A threshold is
+never below the largest error that was seen; all are larger by a factor, as errors of the model are
+in other motions.
+
+Source: Coles 2001, *An introduction to statistical modeling of extreme values*, chapter 4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..description.motor_coupling import motor_coupling
+from ..description.rigid_body import RigidBody
+from ..estimation.noise_propagation import (
+    NoiseVariance,
+    set_momentum_stage,
+    set_torque_stage,
+    variance_after,
+)
+from ..identification.recording import JointRecording
+from ..identification.result import DynamicIdentification
+from ..robot.robot import Robot
+from ..types import Array
+from .annotate import annotate_arrays
+from .settings import AnnotationSettings
+
+OBSERVER = 'momentum'
+
+#: False alarms of unloaded motion, of all joints together [1/s]: one in an hour, in 1000 hours.
+FALSE_CONTACTS, FALSE_COLLISIONS = 1.0 / 3600.0, 1e-3 / 3600.0
+
+MIN_SAMPLES = 100  # with external torques
+HIGH_PEAKS = 0.8  # quantile of the peaks that is u of (2)
+MASS_MATRICES = 100  # configurations in the mean of (1)
+MEDIAN_TO_DEVIATION = 1.4826  # of the absolute values of normal numbers
+MIN_DEVIATION = 1e-6  # of written numbers
+MOTION_FACTOR = 1.5  # by which errors in other motions may be larger
+MIN_RATIO = 1.2  # of the threshold of collisions to that of contacts
+
+
+@dataclass(frozen=True, eq=False)
+class UnloadedResidual:
+    """Errors of external torques by joint; those of joints without known efforts are omitted.
+
+    Attributes
+    ----------
+    joint_names : tuple of n str
+    velocity_deviation, effort_deviation, model_deviation : (n,) arrays
+        s_v [rad/s, m/s], s_tau and s_m [N m, N] of (1).
+    deviation : (n,) array
+        Of the external torques by `OBSERVER`, the root of (1) [N m, N].
+    contact_threshold, collision_threshold : (n,) arrays
+        For the rates `FALSE_CONTACTS` and `FALSE_COLLISIONS` [N m, N].
+    """
+
+    joint_names: tuple[str, ...]
+    velocity_deviation: Array
+    effort_deviation: Array
+    model_deviation: Array
+    deviation: Array
+    contact_threshold: Array
+    collision_threshold: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """External torques e (N, n) of one recording, and which instants were held out (N,)."""
+
+    recording: JointRecording
+    e: Array
+    held_out: NDArray[np.bool_]
+
+
+def unloaded_residual(
+    robot: Robot,
+    result: DynamicIdentification,
+    recordings: Sequence[JointRecording],
+    payload_link: str = '',
+) -> UnloadedResidual | None:
+    """Return the errors of external torques, None if there are too few samples for them.
+
+    Parameters
+    ----------
+    robot : Robot
+        The identified one.
+    result : DynamicIdentification
+        For the efforts of the recordings as they are.
+    recordings : sequence of JointRecording
+        Those of the identification.
+    payload_link : str
+        Of the payload that was identified.
+    """
+    known = np.isfinite(result.effort_scale) & ~np.isnan(result.noise)
+    runs = []
+    for number, recording in enumerate(recordings):
+        given = _as_of_nodes(recording, robot, result, known)
+        payloads = dict(given.payloads)
+        if result.load is not None and given.load is not None:
+            payloads[given.load.link] = result.load
+        if result.payload is not None and payload_link:
+            payloads[payload_link] = result.payload
+        e = _external_torques(robot, given, payloads, result)
+        runs.append(_Run(given, e, _held_out(given.t, result, number)))
+    settled = [np.asarray(np.isfinite(run.e).all(axis=1)) for run in runs]
+    e = np.concatenate([run.e[rows] for run, rows in zip(runs, settled)])
+    held_out = np.concatenate([run.held_out[rows] for run, rows in zip(runs, settled)])
+    if not known.any() or len(e) < MIN_SAMPLES:
+        return None
+    squares = np.mean(e**2, axis=0)
+    if held_out.sum() >= MIN_SAMPLES:
+        squares = np.maximum(squares, np.mean(e[held_out] ** 2, axis=0))
+    effort, velocity, model = _divided(robot, runs, squares, known)
+    contact, collision = _thresholds(runs, settled, known)
+    return UnloadedResidual(
+        tuple(name for name, k in zip(result.joint_names, known) if k),
+        np.maximum(velocity[known], MIN_DEVIATION),
+        effort[known],
+        model[known],
+        np.sqrt(squares[known]),
+        contact,
+        collision,
+    )
+
+
+def _as_of_nodes(
+    recording: JointRecording,
+    robot: Robot,
+    result: DynamicIdentification,
+    known: NDArray[np.bool_],
+) -> JointRecording:
+    """Return a recording with torques, and with velocities as nodes derive them."""
+    t, q, v = recording.t, recording.q, recording.v
+    differences = np.diff(q, axis=0, prepend=q[:1]) / np.diff(t, prepend=t[0] - 1.0)[:, None]
+    rates = differences if v is None else np.where(np.isnan(v).any(axis=0), differences, v)
+    motors = np.where(known, recording.tau * result.effort_scale + result.effort_offset, 0.0)
+    return replace(recording, v=rates, tau=motors @ motor_coupling(robot.joint_names, robot.drives))
+
+
+def _external_torques(
+    robot: Robot,
+    given: JointRecording,
+    payloads: Mapping[str, RigidBody],
+    result: DynamicIdentification,
+) -> Array:
+    delay = result.effort_delay
+    found = annotate_arrays(
+        robot,
+        np.round((given.t - given.t[0]) * 1e9).astype(np.int64),
+        given.q,
+        given.v if given.v is not None else np.zeros_like(given.q),
+        given.tau,
+        outputs=['external_torque'],
+        payloads=payloads,
+        settings=AnnotationSettings(
+            observer=OBSERVER, effort_delay=max(delay.value, 0.0) if delay.is_certain else 0.0
+        ),
+    )
+    return found['external_torque']
+
+
+def _held_out(t: Array, result: DynamicIdentification, number: int) -> NDArray[np.bool_]:
+    """Return which samples of a recording are in blocks that were held out."""
+    marked, torques = np.zeros(len(t), dtype=bool), result.torques
+    chosen = torques.recording == number
+    for part in np.unique(torques.part[chosen]):
+        rows = torques.part == part
+        edges = np.flatnonzero(np.diff(torques.held_out[rows].astype(int))) + 1
+        for block, held in zip(
+            np.split(torques.t[rows], edges), np.split(torques.held_out[rows], edges)
+        ):
+            if held[0]:
+                marked |= (t >= block[0]) & (t <= block[-1])
+    return marked
+
+
+def _divided(
+    robot: Robot, runs: Sequence[_Run], squares: Array, known: NDArray[np.bool_]
+) -> tuple[Array, Array, Array]:
+    """Return s_tau, s_v and s_m of (1), (n,) each."""
+    efforts, velocities = (
+        np.median([_white_deviation(getattr(run.recording, what)) for run in runs], axis=0)
+        for what in ('tau', 'v')
+    )
+    step = float(np.median(np.concatenate([np.diff(run.recording.t) for run in runs])))
+    decay = math.exp(-step / AnnotationSettings().observer_time_constant)
+    of_efforts, of_momenta = NoiseVariance(1), NoiseVariance(1)
+    set_torque_stage(of_efforts, decay)
+    set_momentum_stage(of_momenta, decay, 1.0 / step)
+    alpha, beta = (variance_after(each, 0) for each in (of_efforts, of_momenta))
+    q = np.concatenate([run.recording.q for run in runs])
+    chosen = q[np.linspace(0, len(q) - 1, MASS_MATRICES).astype(int)]
+    M2 = np.mean([robot.mass_matrix(each) ** 2 for each in chosen], axis=0)
+    by_velocity = beta * M2 @ velocities**2
+    share = float(np.min(squares[known] / np.maximum(by_velocity[known], 1e-300)))
+    if share < 1.0:  # errors of velocities are not white: differences of positions, filters
+        velocities, by_velocity = velocities * math.sqrt(share), by_velocity * share
+    left = np.maximum(squares - by_velocity, 0.0)
+    efforts = np.minimum(efforts, np.sqrt(left / alpha))
+    return efforts, velocities, np.sqrt(np.maximum(left - alpha * efforts**2, 0.0))
+
+
+def _white_deviation(x: Array) -> Array:
+    """Return the standard deviation of the white noise in columns (N, n), (n,)."""
+    fourth = np.abs(np.diff(x, 4, axis=0))
+    return np.asarray(MEDIAN_TO_DEVIATION * np.median(fourth, axis=0) / math.sqrt(70.0))
+
+
+def _thresholds(
+    runs: Sequence[_Run], settled: Sequence[NDArray[np.bool_]], known: NDArray[np.bool_]
+) -> tuple[Array, Array]:
+    """Return the levels (2) of the known joints for both rates of false alarms, (k,) each."""
+    time = sum(float(np.diff(run.recording.t)[rows[1:]].sum()) for run, rows in zip(runs, settled))
+    levels = []
+    for i in np.flatnonzero(known).tolist():
+        peaks = np.concatenate([_peaks(run.e[rows, i]) for run, rows in zip(runs, settled)])
+        high = float(np.quantile(peaks, HIGH_PEAKS))
+        above = peaks[peaks >= high]
+        excess, rate = float(np.mean(above - high)), len(above) / time
+        levels.append(
+            [
+                high + excess * max(math.log(rate * known.sum() / allowed), 0.0)
+                for allowed in (FALSE_CONTACTS, FALSE_COLLISIONS)
+            ]
+        )
+        levels[-1] = [
+            max(MOTION_FACTOR * max(x, float(peaks.max())), MIN_DEVIATION) for x in levels[-1]
+        ]
+        levels[-1][1] = max(levels[-1][1], MIN_RATIO * levels[-1][0])
+    contact, collision = np.array(levels).T
+    return contact, collision
+
+
+def _peaks(e: Array) -> Array:
+    """Return the largest absolute values (k,) of e (N,) between its zeros."""
+    starts = np.flatnonzero(np.diff(e >= 0.0, prepend=~(e[:1] >= 0.0)))
+    return np.asarray(np.maximum.reduceat(np.abs(e), starts))

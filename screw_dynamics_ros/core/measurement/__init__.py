@@ -1,4 +1,0 @@
-# Copyright 2026 The screw_dynamics_ros authors
-# SPDX-License-Identifier: Apache-2.0
-
-"""Measurement: identified parameters, estimated wrenches, annotated recordings."""

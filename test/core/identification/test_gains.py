@@ -1,0 +1,217 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which gains of efforts are estimated, recordings with loads, and checks without a fit."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from screw_dynamics_ros.core import ArgumentError, Drive, Robot
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.identification import (
+    EffortModel,
+    IdentificationOptions,
+    KnownLoad,
+    identify_recordings,
+)
+from screw_dynamics_ros.core.identification.model_check import check_model
+from support.simulated_recording import SMOOTHING, computed, late, some_motion
+
+PLANAR = 'urdf/planar_2r.urdf'
+DRIVES = {
+    'joint1': Drive(armature=0.3, damping=0.5, coulomb=1.0, smoothing=SMOOTHING),
+    'joint2': Drive(armature=0.1, damping=0.2, coulomb=0.4, smoothing=SMOOTHING),
+}
+OPTIONS = IdentificationOptions(model=EffortModel(smoothing=SMOOTHING))
+LOAD = RigidBody(0.8, [0.1, 0.05, 0.0], np.diag([1e-3, 1e-3, 2e-3]))
+
+
+@pytest.fixture(scope='module')
+def arm():
+    return Robot.from_urdf(PLANAR, gravity=(0, -9.81, 0), drives=DRIVES, backend='python')
+
+
+@pytest.fixture(scope='module')
+def clean(arm):
+    return computed(arm, some_motion(2), 12.0, effort_noise=0.02)
+
+
+@pytest.fixture(scope='module')
+def carried(arm):
+    return computed(arm, some_motion(2, seed=4), 12.0, {'link2': LOAD}, effort_noise=0.02)
+
+
+def scaled(recording, *gains):
+    return replace(recording, tau=recording.tau * np.array(gains))
+
+
+# --- gains ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ('scale', 'gains', 'expected'),
+    [
+        ('auto', (1.0, 0.1), (1.0, 10.0)),
+        ('auto', (0.1, -0.1), (10.0, -10.0)),
+        ('known', (1.0, 0.1), (1.0, 1.0)),
+        ('known', (1.0, -1.0), (1.0, 1.0)),
+        (('joint2',), (1.0, -0.8), (1.0, -1.25)),
+        (('joint1', 'joint2'), (0.5, 0.8), (2.0, 1.25)),
+        ((), (1.0, -1.0), (1.0, -1.0)),
+    ],
+)
+def test_scales(arm, clean, scale, gains, expected):
+    """Estimated where asked for, or far from torques; signs are found unless all is known."""
+    options = replace(OPTIONS, scale=scale)
+    found = identify_recordings(arm, [scaled(clean, *gains)], options)
+    assert found.effort_scale == pytest.approx(expected, rel=0.03)
+    free = found.scale_deviation > 0.0
+    assert free.tolist() == [scale not in ('known', ()) and abs(x) != 1.0 for x in expected]
+    texts = [each for each in found.findings if 'scale of no joint' in each.message]
+    assert len(texts) == free.all()
+
+
+def test_a_joint_that_certainly_reports_torques_is_not_scaled(arm, clean):
+    """`auto` gives it a scale of exactly 1, though most other joints report currents."""
+    found = identify_recordings(arm, [scaled(clean, 1.0, 0.2)], OPTIONS)
+    assert found.effort_scale[0] == 1.0
+    low, high = found.scale_intervals()[1]
+    assert low < 5.0 < high
+
+
+@pytest.mark.parametrize('sign', [1.0, -1.0])
+def test_a_link_that_is_much_lighter_than_its_description_is_no_scale(arm, clean, sign):
+    """By nominal masses joint 2 has a third of its torque; joint 1 shows that it has all of it."""
+    description = arm.description
+    light = next(each for each in description.links if each.name == 'link2')
+    body = light.inertia
+    heavy = replace(light, inertia=RigidBody(3.0 * body.mass, body.com, 3.0 * body.matrix))
+    links = [heavy if each is light else each for each in description.links]
+    nominal = Robot(
+        type(description).from_parts('heavy', links, description.joints),
+        gravity=(0, -9.81, 0), backend='python',
+    )  # fmt: skip
+    found = identify_recordings(nominal, [scaled(clean, 1.0, sign)], OPTIONS)
+    assert found.checks[1].gain == pytest.approx(sign / 3.0, rel=0.05)
+    assert [each.is_scaled for each in found.checks] == [False, True]
+    assert found.effort_scale.tolist() == [1.0, sign]
+    assert found.scale_deviation.tolist() == [0.0, 0.0]
+
+
+# --- loads ----------------------------------------------------------------------------------------
+
+
+def test_a_load_of_known_mass_is_identified(arm, clean, carried):
+    """Its center of mass and moment of inertia; the torques of the links remain."""
+    given = replace(carried, payloads={}, load=KnownLoad('link2', 0.8))
+    found = identify_recordings(arm, [clean, given], OPTIONS)
+    assert found.load.mass == pytest.approx(0.8, rel=1e-4)
+    np.testing.assert_allclose(found.load.com[:2], LOAD.com[:2], atol=0.01)
+    assert not any(each.subject == 'load' for each in found.findings)
+    assert found.torques.recording.max() == 1
+
+
+@pytest.mark.parametrize(('mass', 'disagrees'), [(0.8, False), (4.0, True)])
+def test_recordings_with_a_wrong_payload_disagree(arm, clean, carried, mass, disagrees):
+    """One model for both has larger residuals than one for each, by the factors that are named."""
+    given = replace(carried, payloads={'link2': replace_mass(LOAD, mass)})
+    found = identify_recordings(arm, [clean, given], OPTIONS)
+    texts = [each.message for each in found.findings if each.subject == 'load']
+    assert len(texts) == disagrees
+    for text in texts:
+        factors = [float(x) for x in re.findall(r'joint[12] ([0-9.e+]+) times', text)]
+        assert len(factors) == 2
+        assert min(factors) > 1.2
+
+
+def replace_mass(body, mass):
+    return RigidBody(mass, body.com, body.matrix)
+
+
+# --- a model and recordings, without a fit --------------------------------------------------------
+
+
+def test_a_model_that_is_right(arm, clean, carried):
+    """R2 is nearly 1, residuals are the filtered noise; payloads of recordings are included."""
+    found = check_model(arm, [clean, carried])
+    assert (found.R2 > 0.999).all()
+    assert found.unexplained == ()
+    assert found.findings == ()
+    assert found.joint_names == ('joint1', 'joint2')
+    assert found.moves.tolist() == [True, True]
+    measured = found.torques.measured
+    e = measured - found.torques.identified
+    np.testing.assert_allclose(found.torque, np.sqrt(np.mean(measured**2, axis=0)))
+    np.testing.assert_allclose(found.residual, np.sqrt(np.mean(e**2, axis=0)))
+    np.testing.assert_allclose(found.offset, e.mean(axis=0))
+    np.testing.assert_allclose(found.R2, 1.0 - np.mean(e**2, axis=0) / np.var(measured, axis=0))
+    assert (found.residual < 0.02).all()
+    torques = found.torques
+    assert np.unique(torques.recording).tolist() == np.unique(torques.part).tolist() == [0, 1]
+    assert np.isnan(torques.nominal).all()
+    assert not torques.held_out.any()
+    bare = replace(carried, payloads={})
+    without = check_model(arm, [bare])
+    assert (without.residual > 3.0 * found.residual).all()
+    given = check_model(arm, [bare], payloads={'link2': LOAD})
+    assert (given.R2 > 0.999).all()
+
+
+def test_a_model_that_is_wrong(arm, clean):
+    """Joints whose efforts it does not explain, and offsets beyond a tenth, are named."""
+    other = replace(clean, tau=clean.tau * [1.0, -1.0])
+    found = check_model(arm, [other])
+    assert found.unexplained == ('joint2',)
+    assert {each.subject for each in found.findings} == {'joint joint2'}
+    assert 'on recorded data' in found.findings[0].message
+    size = np.sqrt(np.mean(clean.tau[:, 0] ** 2))
+    shifted = check_model(arm, [replace(clean, tau=clean.tau + [0.15 * size, 0.0])])
+    below = replace(clean, tau=clean.tau + [0.09 * size, 0.0])
+    assert check_model(arm, [below]).findings == ()
+    poor, finding = shifted.findings
+    assert poor.message.startswith('the model explains only a part of its efforts')
+    assert finding.subject == 'joint joint1'
+    numbers = [float(x) for x in re.findall(r'-?\d+\.?\d*', finding.message)]
+    assert numbers == pytest.approx([shifted.offset[0], shifted.torque[0]], rel=1e-2)
+    assert finding.remedy == f'add {-shifted.offset[0]:.4g} to effort_offset'
+    assert shifted.offset[0] == pytest.approx(0.15 * size, rel=0.02)
+
+
+def test_joints_without_efforts_and_delays(arm, clean):
+    tau = clean.tau * [1.0, np.nan]
+    found = check_model(arm, [replace(clean, tau=tau)])
+    assert np.isnan(found.R2).tolist() == [False, True]
+    assert np.isnan(found.torques.identified).any(axis=0).tolist() == [False, True]
+    assert found.unexplained == ()
+    behind = late(clean, 0.05)
+    errors = [check_model(arm, [behind], delay=each).residual for each in (0.0, 0.05, -0.05)]
+    assert (errors[1] < 0.1 * errors[0]).all()
+    assert (errors[2] > errors[0]).all()
+
+
+def test_coupled_motors_are_included(arm, clean):
+    """Motor 2 turns with both joints: tau = C^T tau_m."""
+    drives = DRIVES | {'joint2': replace(DRIVES['joint2'], coupled_joints=('joint1',),
+                                         coupling_ratios=(1.0,))}  # fmt: skip
+    coupled = Robot.from_urdf(PLANAR, gravity=(0, -9.81, 0), drives=drives, backend='python')
+    motors = np.stack([clean.tau[:, 0] - clean.tau[:, 1], clean.tau[:, 1]], axis=1)
+    assert (check_model(coupled, [replace(clean, tau=motors)]).R2 > 0.999).all()
+
+
+def test_checks_refuse_what_identification_refuses(arm, clean):
+    still = replace(clean, q=0.0 * clean.q, v=None)
+    with pytest.raises(ArgumentError, match='no joint moves in the recordings'):
+        check_model(arm, [still])
+    short = replace(clean, **{name: getattr(clean, name)[:200] for name in ('t', 'q', 'v', 'tau')})
+    with pytest.raises(ArgumentError, match=r'a cutoff of 4 Hz needs at least 1.87 s'):
+        check_model(arm, [short], cutoff=4.0)
+    assert check_model(arm, [clean], cutoff=3.0).cutoff == 3.0
+    wrong = replace(clean, v=2.0 * clean.v)
+    with pytest.raises(ArgumentError, match='velocities differ'):
+        check_model(arm, [wrong], measured_velocities=True)
+    assert (check_model(arm, [wrong]).R2 > 0.999).all()  # they are not used
