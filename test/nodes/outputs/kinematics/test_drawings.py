@@ -78,8 +78,8 @@ def test_a_twist_is_two_arrows_and_its_screw_axis():
 
 
 def test_a_wrench_is_two_arrows_and_its_axis():
-    """A force of 5 N along x through (0, 0.4, 0) has the moment -2 N m about z; force first."""
-    wrench = np.array([5.0, 0.0, 0.0, 0.0, 0.0, -2.0])
+    """A force of 5 N along x through (0, 0.4, 0) has the moment -2 N m about z; moment first."""
+    wrench = np.array([0.0, 0.0, -2.0, 5.0, 0.0, 0.0])
     force, moment, axis = markers(wrench_markers.wrench('tool', PARAMETERS, lambda: wrench))
     np.testing.assert_allclose(points(force), [[0.0] * 3, [0.1, 0.0, 0.0]])
     np.testing.assert_allclose(points(moment), [[0.0] * 3, [0.0, 0.0, -0.2]])
