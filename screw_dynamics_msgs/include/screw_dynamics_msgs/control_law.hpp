@@ -61,7 +61,7 @@ struct screw_dynamics_law_field {
   const char *unit;
   const char *text; /* meaning of a parameter */
   uint32_t offset;  /* place of the first number in the vector */
-  uint32_t size;    /* how many; matrices are row-major */
+  uint32_t size;    /* numbers; matrices are row-major */
   double value;     /* of each number at the start: 0, or the default of a parameter */
   double minimum;   /* bounds of each number, included */
   double maximum;
@@ -69,7 +69,7 @@ struct screw_dynamics_law_field {
 
 struct screw_dynamics_law_vector {
   uint32_t size;   /* numbers */
-  uint32_t count;  /* fields, one after the other from the beginning to the end of the vector */
+  uint32_t count;  /* fields, consecutive from the beginning to the end of the vector */
   const struct screw_dynamics_law_field *fields;
 };
 
