@@ -25,6 +25,7 @@ does.
 A free body turns by theta = 90 degrees about z and moves along its own x meanwhile, by theta in
 all: on a circle of radius 1 to (1, 1), or straight ahead.
 
+>>> import numpy as np
 >>> from screw_dynamics_ros.core.tree.examples import floating_planar_arm
 >>> q = np.array([0, 0, 0, 0, 0, 0, 1.0, 0, 0])
 >>> X = np.pi / 2 * np.array([0, 0, 1.0, 1.0, 0, 0, 0, 0])
