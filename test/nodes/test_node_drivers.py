@@ -18,7 +18,7 @@ from screw_dynamics_ros.ros.drivers import find_driver, presets
 from support.host_bench import Bench
 from support.paths import CONFIG
 from support.robots import urdf_path
-from support.ros_harness import WARN, vector
+from support.ros_harness import WARN, vector, stamp_of
 
 FOLDER = CONFIG / 'drivers'
 MODEL = CONFIG / 'model.yaml'
@@ -112,11 +112,6 @@ def test_wrenches_of_torques_without_gravity(ur):
     ur.wait(is_estimated, what='the wrench of the push')
 
 
-def time_of(message):
-    """Return the stamp [ns]."""
-    return message.header.stamp.sec * 10**9 + message.header.stamp.nanosec
-
-
 @pytest.mark.parametrize(
     ('value', 'reason'),
     [
@@ -133,9 +128,9 @@ def test_efforts_that_may_be_currents_make_no_wrenches(ur, value, reason):
     ur.expect('ur/bringup: joint states', WARN, 'efforts are not used', reason)
     ur.received[gravity].clear()
     ur.wait(lambda: len(ur.received[gravity]) > 20, what='what needs no efforts')
-    last = time_of(ur.received[gravity][-1])  # wrenches of earlier states may arrive late
+    last = stamp_of(ur.received[gravity][-1])  # wrenches of earlier states may arrive late
     ur.wait(lambda: len(ur.received[gravity]) > 40, what='what needs no efforts')
-    assert not [each for each in ur.received[topic] if time_of(each) > last]
+    assert not [each for each in ur.received[topic] if stamp_of(each) > last]
 
 
 def test_what_is_not_a_condition_ends_the_node_with_its_name(start):
