@@ -18,7 +18,7 @@ from screw_dynamics_ros.ros.drivers import find_driver, presets
 from support.host_bench import Bench
 from support.paths import CONFIG
 from support.robots import urdf_path
-from support.ros_harness import WARN, vector, stamp_of
+from support.ros_harness import WARN, stamp_of, vector
 
 FOLDER = CONFIG / 'drivers'
 MODEL = CONFIG / 'model.yaml'
