@@ -194,10 +194,8 @@ def test_an_input(example, loop_bench, monkeypatch):
     from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
     from screw_dynamics_ros.ros.data_path import loop
     from screw_dynamics_ros.ros.parameters import Parameters, Specification
-    from support.loop_bench import TestedRcl
 
     monkeypatch.setattr(loop, 'STEPS', [*loop.STEPS])
-    monkeypatch.setattr(TestedRcl, '_library', None)  # of the steps before
     contributed, made = example('An input'), []
     table = (
         Specification('lift', True, 'Whether it is used.'),

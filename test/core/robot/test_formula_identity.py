@@ -234,7 +234,7 @@ def test_the_torques_of_a_version_before_are_not_loaded(tmp_path, upgrade):
     """
     pytest.importorskip('rclpy')
     path, folder = copied_package(tmp_path / 'installed'), tmp_path / 'cache'
-    module = path / 'screw_dynamics_ros' / 'core' / 'measurement' / 'reference_torques.py'
+    module = path / 'screw_dynamics_ros' / 'core' / 'annotation' / 'reference_torques.py'
     old = module.read_text()
     new = old.replace('return feedforward(', 'return -feedforward(')
     assert new != old
