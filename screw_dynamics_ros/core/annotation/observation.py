@@ -34,7 +34,7 @@ from ..estimation.observers.quantities import (
     quantities,
     static_torque,
 )
-from ..estimation.observers.steps import are_finite
+from ..estimation.observers.steps import has_finite_sum
 from ..formulas import contact
 from ..robot.actuated_robot import REST
 from ..robot.fused_kernel import Formula
@@ -89,8 +89,10 @@ def observe(motion: ObservedMotion) -> None:
         for i in range(len(motion.inputs)):
             read_row(motion.inputs[i], k)
         advance_clock(clock, motion.t[k], motion.starts[k] != 0)
-        has_velocity = are_finite(motion.velocity.numbers, len(motion.velocity.numbers))
-        is_complete = has_velocity and are_finite(motion.effort.numbers, len(motion.effort.numbers))
+        has_velocity = has_finite_sum(motion.velocity.numbers, len(motion.velocity.numbers))
+        is_complete = has_velocity and has_finite_sum(
+            motion.effort.numbers, len(motion.effort.numbers)
+        )
         steps.advance_delay(o, clock, has_velocity)
         steps.advance_observer(o, clock.elapsed, is_complete)
         call(motion.kernel, motion.addresses)

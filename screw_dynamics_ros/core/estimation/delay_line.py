@@ -33,7 +33,7 @@ from ..compile.typed.functions import Floats, Ints, typed
 from ..compile.typed.records import Record
 from ..state_clock import StateClock
 from ..types import Array
-from .observers.steps import are_finite
+from .observers.steps import has_finite_sum
 
 CAPACITY = 2048  # samples
 
@@ -150,7 +150,7 @@ def keep_row(line: DelayLine, now: Floats) -> None:
     if line.delay == 0:
         return
     m = len(line.numbers) - 1
-    if not are_finite(now, m):
+    if not has_finite_sum(now, m):
         restart_line(line)
         return
     newest = (line.first + line.count - 1) % CAPACITY

@@ -26,9 +26,18 @@ def are_finite(numbers: Floats, count: int) -> bool:
 
 
 @typed
+def has_finite_sum(numbers: Floats, count: int) -> bool:
+    """Return whether the sum of the first numbers is finite; numbers too large to add are not."""
+    total = 0.0
+    for k in range(count):
+        total += numbers[k]
+    return math.isfinite(total)
+
+
+@typed
 def adopt(state: Floats, result: Floats, count: int) -> bool:
-    """Copy the next state from a result, if it is finite; return whether it is."""
-    is_finite = are_finite(result, count)
+    """Copy the next state from a result, if its sum is finite; return whether it is."""
+    is_finite = has_finite_sum(result, count)
     if is_finite:
         copy_bytes(state, result, 8 * count)
     return is_finite

@@ -15,7 +15,7 @@ import numpy as np
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints
 from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.core.estimation.observers.steps import adopt, are_finite
+from screw_dynamics_ros.core.estimation.observers.steps import adopt, has_finite_sum
 from screw_dynamics_ros.core.motion.control.command_rules import FOLLOWING, OFF, RESTING
 from screw_dynamics_ros.ros.data_path.externals import MONOTONIC
 from screw_dynamics_ros.ros.data_path.loop import compiled_step, time_of
@@ -142,8 +142,10 @@ def advance_law(law: LawState, loop: LoopRecord) -> int:
 def finish_law(law: LawState, loop: LoopRecord) -> int:
     """Adopt the next memory of a state that torques can follow; use finite numbers only."""
     n = len(law.memory)
-    law.is_valid = law.is_valid and are_finite(law.torques, len(law.torques))
+    law.is_valid = law.is_valid and has_finite_sum(law.torques, len(law.torques))
     is_kept = law.is_valid and (law.commands.activity != RESTING or law.phase != RUNNING)
-    is_finite = adopt(law.memory, law.next_memory, n) if is_kept else are_finite(law.next_memory, n)
+    is_finite = (
+        adopt(law.memory, law.next_memory, n) if is_kept else has_finite_sum(law.next_memory, n)
+    )
     law.is_valid = law.is_valid and is_finite
     return TAKEN

@@ -10,7 +10,7 @@ import math
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverState
-from screw_dynamics_ros.core.estimation.observers.steps import are_finite
+from screw_dynamics_ros.core.estimation.observers.steps import has_finite_sum
 from screw_dynamics_ros.core.estimation.support_wrenches import SupportWrenches, solve_support
 from screw_dynamics_ros.core.estimation.threshold_flag import ThresholdFlag, advance_flag
 from screw_dynamics_ros.core.estimation.triangular import product
@@ -92,10 +92,10 @@ def outcome_of_state(s: SupportState, loop: LoopRecord) -> int:
         found.forces[6 + k] = s.torques[k]
         deviation = math.sqrt(s.covariance.covariance[(n + 1) * k])
         found.deviations[6 + k] = max(deviation, MIN_DEVIATION)
-    if not are_finite(found.forces, n + 6):
+    if not has_finite_sum(found.forces, n + 6):
         return NOT_FINITE
     for k in range(len(s.flags)):
-        if not are_finite(found.contacts[k].jacobian, 6 * (n + 6)):
+        if not has_finite_sum(found.contacts[k].jacobian, 6 * (n + 6)):
             return NOT_FINITE
         found.contacts[k].is_used = True
     if not solve_support(found):
