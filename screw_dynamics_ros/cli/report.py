@@ -18,7 +18,7 @@ from .command_line import option
 MARKS = {'error': 'ERROR  ', 'warning': 'WARNING', 'info': 'note   '}
 
 STYLE = (
-    'body{font-family:sans-serif;max-width:60em;margin:auto}img{max-width:100%}'
+    'body{font-family:sans-serif;max-width:60em;margin:auto;padding:1em}img{max-width:100%}'
     'pre{overflow-x:auto}.error{color:#b00020}.warning{color:#946200}'
 )
 

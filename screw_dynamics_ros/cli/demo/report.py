@@ -348,10 +348,10 @@ def save_picture(recording: DemoRecording, push: Push, path: Path, title: str) -
         figure.suptitle(title, fontsize=11)
         axes[0].text(
             (push.start + push.end) / 2,
-            1.0,
+            0.98,
             'push',
             ha='center',
-            va='bottom',
+            va='top',
             transform=axes[0].get_xaxis_transform(),
             color='#a07400',
         )

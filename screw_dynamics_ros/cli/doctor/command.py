@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         )
     print(text(sections), flush=True)
     if options.html is not None:
-        write_file(options.html, '--html', html(sections[0].title, sections))
+        write_file(options.html, '--html', html('doctor', sections))
     return verdict(sections, options.strict)
 
 
