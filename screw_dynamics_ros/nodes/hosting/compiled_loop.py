@@ -71,7 +71,7 @@ class CompiledLoop:
         give_up: Callable[[], None],
     ) -> None:
         self._pipeline, self._rcl, self._taken, self._give_up = pipeline, rcl, taken, give_up
-        self._attempts = 0
+        self._attempts, self._has_ended = 0, False
         self._thread: threading.Thread | None = None
 
     def attach(self) -> None:
@@ -104,6 +104,7 @@ class CompiledLoop:
         self._pipeline.tables.loop.stop = True
         thread.join(END_TIMEOUT_S)
         if not thread.is_alive():
+            self._has_ended = True  # from now on nothing else writes to the eventfd
             os.eventfd_write(self._wakeup, 1)
             self.detach()
             self._taken.close()
@@ -135,7 +136,7 @@ class CompiledLoop:
 
     def _pass_on(self) -> None:
         """Pass on the snapshots that the loop takes."""
-        while self._thread is not None:
+        while not self._has_ended:
             os.eventfd_read(self._wakeup)
             self._pipeline.pass_snapshots()
         os.close(self._wakeup)

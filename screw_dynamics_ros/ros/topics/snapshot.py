@@ -80,8 +80,8 @@ class StateSnapshot(Record):
         self.stamp, self._used = NEVER_STAMP, 0
 
     def connect(self) -> None:
-        """Use the arrays that the model now has."""
-        self.entries = tuple(SnapshotEntry(self._sources()) for _ in range(SIZE))
+        """Use the arrays of the model; states that wait stay if the snapshot has them already."""
+        self.entries = self.entries or tuple(SnapshotEntry(self._sources()) for _ in range(SIZE))
 
     def use(self) -> None:
         """Call the function for the states since the last call, at most `SIZE` - 1."""
