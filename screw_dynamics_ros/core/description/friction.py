@@ -41,7 +41,7 @@ BY_POWER = (('N m', 'N'), ('N m s/rad', 'N s/m'), ('N m s^2/rad^2', 'N s^2/m^2')
 
 @dataclass(frozen=True)
 class NumberBounds:
-    """NumberBounds of a number of a drive.
+    """Bounds of a number of a drive.
 
     Attributes
     ----------

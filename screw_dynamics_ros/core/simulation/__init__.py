@@ -3,10 +3,11 @@
 
 """Simulated robots: motion under torques and contacts, and joint servos."""
 
-from .contacts import ContactPoint, Plane, Spring
+from .contacts import ContactPoint, Plane
 from .joint_servo import JointServo
 from .posture import Posture
 from .simulated_robot import INTEGRATORS, SavedState, SimulatedRobot, SimulatedStack
+from .springs import Spring
 
 __all__ = [
     'INTEGRATORS',

@@ -25,7 +25,8 @@ from ..linear import zeros
 from ..robot.robot import Robot
 from ..tree.multibody_tree import Tree
 from ..types import Array
-from .contacts import CompliantForce, ContactPoint, Plane, Spring, contact_force, spring_force
+from .contacts import CompliantForce, ContactPoint, Plane, contact_force
+from .springs import Spring, spring_force
 
 
 class Effects(NamedTuple):

@@ -18,8 +18,9 @@ from ..integration import Integrator, MomentumPreserving, RungeKutta, SemiImplic
 from ..robot.robot import Robot
 from ..tree.joint_limits import coordinate_names, position_limits
 from ..types import Array
-from .contacts import ContactPoint, Plane, Spring
+from .contacts import ContactPoint, Plane
 from .environment import Effects, Environment
+from .springs import Spring
 from .stepping import StackStepping, Stepping, rows
 from .stops import LIMIT_TOLERANCE
 

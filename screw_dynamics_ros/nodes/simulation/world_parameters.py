@@ -12,7 +12,8 @@ from typing import Any
 from rclpy.node import Node
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.simulation.contacts import ContactPoint, Plane, Spring
+from screw_dynamics_ros.core.simulation.contacts import ContactPoint, Plane
+from screw_dynamics_ros.core.simulation.springs import Spring
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 
 WHERE = 'in the frame of the root link, of a floating base in world_frame'

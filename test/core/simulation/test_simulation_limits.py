@@ -9,7 +9,7 @@ import pytest
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
 from screw_dynamics_ros.core.simulation import ContactPoint, JointServo, Plane, Spring
-from screw_dynamics_ros.core.simulation.contacts import contact_force, limited, spring_force
+from screw_dynamics_ros.core.simulation.contacts import contact_force, limited
 from screw_dynamics_ros.core.simulation.joint_sensor import JointSensor, SensorFaults
 from screw_dynamics_ros.core.simulation.joint_servo import ReferenceProfile, ServoReference
 from screw_dynamics_ros.core.simulation.posture import Posture, ReferenceMotion
@@ -19,6 +19,7 @@ from screw_dynamics_ros.core.simulation.simulated_robot import (
     immovable,
     valid_state,
 )
+from screw_dynamics_ros.core.simulation.springs import spring_force
 from screw_dynamics_ros.core.simulation.stops import first_passage
 from support.robots import UNIT_INERTIA, joint, links, robot
 

@@ -22,7 +22,7 @@ DEADLINE_S = 60.0  # only a failing test waits that long
 
 
 def test_snapshots_of_the_last_states_are_passed_on():
-    """Those that the loop takes after it has been told to end, too; then nothing is open."""
+    """Those that the loop takes after the request to end, too; then nothing is open."""
     passed, faults = threading.Semaphore(0), []
     record = LoopRecord()
     pipeline = SimpleNamespace(

@@ -183,9 +183,11 @@ class ConstraintWrenches:
         if wrenches is None:
             return
         STATE_LOCK.acquire()  # the model state reads them
-        for channel, numbers, wrench in zip(self._channels, self._numbers, wrenches):
-            numbers[:], channel.valid_stamp = swap_linear_angular(wrench), stamp
-        STATE_LOCK.release()
+        try:
+            for channel, numbers, wrench in zip(self._channels, self._numbers, wrenches):
+                numbers[:], channel.valid_stamp = swap_linear_angular(wrench), stamp
+        finally:
+            STATE_LOCK.release()
         for channel in self._channels:
             if channel.is_sent:
                 channel.publish(packed(stamp))

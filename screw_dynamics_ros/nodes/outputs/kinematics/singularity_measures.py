@@ -112,7 +112,7 @@ class Singularities:
 
     @property
     def joint_metric(self) -> DrawnNumbers | None:
-        """DrawnNumbers of the joint metric in the current state; None for the identity."""
+        """The joint metric for a drawing; None for the identity."""
         if self._inertia is None:
             return None
         return source_of(self._model, self._inertia)
