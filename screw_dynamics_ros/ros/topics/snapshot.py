@@ -84,8 +84,12 @@ class StateSnapshot(Record):
         self.entries = self.entries or tuple(SnapshotEntry(self._sources()) for _ in range(SIZE))
 
     def use(self) -> None:
-        """Call the function for the states since the last call, at most `SIZE` - 1."""
-        while self._used < self.taken:
+        """Call the function for the states since the last call, at most `SIZE` - 1.
+
+        Those that arrive meanwhile are for the next call.
+        """
+        end = self.taken
+        while self._used < end:
             self._used = max(self._used, self.taken - SIZE + 1)
             entry = self.entries[self._used % SIZE]
             stamp, arrays = entry.stamp, [each.copy() for each in entry.arrays]

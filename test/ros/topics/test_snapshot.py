@@ -52,3 +52,13 @@ def test_the_newest_states_remain(taken):
         take(stamp)
     snapshot.use()
     assert values(used) == [(k, k, k) for k in range(SIZE + 1, 2 * SIZE)]
+
+
+def test_states_that_arrive_meanwhile_wait_for_the_next_call(taken):
+    """However long each takes: an executor has other work, too."""
+    snapshot, take, used = taken
+    snapshot._function = lambda stamp, _: (used.append(stamp), take(stamp + 1))
+    take(1)
+    for count in (1, 2):
+        snapshot.use()
+        assert used == [1, 2][:count]
