@@ -45,6 +45,7 @@ from ..description.friction import Friction, Jet
 from ..errors import ArgumentError
 from ..kinematics.poe import joint_coordinate, relative_pose
 from ..linear import cross, zeros
+from ..tree.joint_limits import of_velocities
 from ..tree.multibody_tree import Body, Tree
 from ..types import Array
 
@@ -62,6 +63,21 @@ def moving_torques(tree: Tree, q: Array, v: Array, tau: Array) -> Array:
     """Return the Newton-Euler torques Q (nv,): the inverse of `driving_torques`."""
     L = transmitted_torques(tree, v, tau) if tree.with_friction else tau
     return L - spring_torques(tree, q)
+
+
+def available_torques(tree: Tree, v: Array) -> tuple[Array, Array]:
+    """Return the lowest and the highest torques that drives have at rates v (..., nv) [N m, N].
+
+    These are the effort limits of joints and the limits of their motors
+    (`Drive.available_torques`), (..., nv) each, infinite where there are none. Can be recorded.
+    """
+    limit = of_velocities(tree, tree.limits.effort)
+    lower, upper = 0.0 * v - limit, 0.0 * v + limit
+    for body in tree.bodies:
+        if body.drive.limits_torque:
+            at = ..., body.v.start
+            lower[at], upper[at] = body.drive.available_torques(v[at][()], float(limit[at]))
+    return lower, upper
 
 
 # --- springs --------------------------------------------------------------------------------------
