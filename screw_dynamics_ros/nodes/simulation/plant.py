@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core import Robot, UnknownNameError
+from screw_dynamics_ros.core.dynamics.drive_forces import available_torques
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.simulation import SimulatedRobot
 from screw_dynamics_ros.core.simulation.joint_servo import JointServo, ServoReference
@@ -62,12 +63,8 @@ class Motors:
         self._elapsed = 0.0  # s of the slow motion; not the clock, which may skip time
         # A joint state reports the torques with which the next integration step begins.
         self._known: tuple[tuple[int, int], Array] = (-1, -1), np.zeros(joints.robot.nv)
-        robot = joints.robot
-        limits = [robot.limits.effort[robot.joint_names.index(name)] for name in joints.joints]
-        self._limit = np.zeros(robot.nv)
-        self._limit[joints.v_places] = limits
         self._profile = ServoReference(servo, joints.joints)
-        self._scalar = [robot.joint_names.index(name) for name in joints.joints]
+        self._scalar = [joints.robot.joint_names.index(name) for name in joints.joints]
 
     def hold(self, q: Array) -> None:
         """Discard all commands, and hold a configuration (nq,)."""
@@ -92,7 +89,7 @@ class Motors:
         profile.advance(q, v, dt, positions, velocities, to_position=to_position, is_free=is_effort)
 
     def torques(self, now: int, timeout: float, q: Array, v: Array) -> Array:
-        """Return the torques (nv,) in a state, within their limits [N m, N].
+        """Return the torques (nv,) in a state, within the limits of joints and motors [N m, N].
 
         Parameters
         ----------
@@ -118,7 +115,7 @@ class Motors:
             interfaces, _, _, efforts = targets.at(now)
             followed = interfaces, self._profile.q, self._profile.v, efforts
             tau = self._driven(self._servo, q, v, followed)
-        result: Array = np.clip(tau, -self._limit, self._limit)
+        result: Array = np.clip(tau, *available_torques(joints.robot.tree, v))
         self._known = (now, targets.changes), result
         return result
 
