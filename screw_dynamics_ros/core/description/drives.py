@@ -40,6 +40,7 @@ PIVOTS = ('counterbalance_on_parent', 'counterbalance_on_child')
 #: Fields that mimic joints cannot have, and whether joints that are mimicked cannot either.
 SHARED = {
     'load_friction': True,
+    'bristle_stiffness': True,
     'stall_torque': False,
     'peak_torque': False,
 }

@@ -86,6 +86,16 @@ def number(default: float | None = 0.0, **bounds: Any) -> Any:
     return field(default=default, metadata={'bounds': NumberBounds(**bounds)})
 
 
+def is_free(row: FrictionTerm) -> bool:
+    """Return whether a term of friction does not depend on the load."""
+    return not row.by_load
+
+
+def is_dry(row: FrictionTerm) -> bool:
+    """Return whether a term is dry friction that does not depend on the load."""
+    return not (row.power or row.by_load)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Friction:
     """The friction of a drive; units of revolute, prismatic joints.
@@ -114,6 +124,12 @@ class Friction:
     load_friction : float
         Dry friction per torque that the drive transmits, as of gears [1]: mu |L| joins the Coulomb
         friction. L is the torque of the joint without friction, rotor and springs included.
+    bristle_stiffness : float
+        Stiffness of the joint held by dry friction, sigma_0 of the LuGre model [N m/rad, N/m].
+        Simulated robots then stick where others creep (`simulation.bristles`); all other functions
+        have the friction of steady motion.
+    bristle_damping : float
+        Damping of the joint held by dry friction, sigma_1 of the LuGre model [N m s/rad, N s/m].
 
     Raises
     ------
@@ -131,12 +147,25 @@ class Friction:
     motor_damping: float = number(minimum=0.0)
     motor_coulomb: float = number(minimum=0.0)
     load_friction: float = number(minimum=0.0, below=1.0)
+    bristle_stiffness: float = number(minimum=0.0)
+    bristle_damping: float = number(minimum=0.0)
 
     def __post_init__(self) -> None:
         for each in fields(self):
             is_optional = each.default is None
             if each.metadata and not (is_optional and getattr(self, each.name) is None):
                 each.metadata['bounds'].check(each.name, self)
+        if self.bristle_stiffness and self.coulomb <= abs(self.coulomb_asymmetry):
+            raise ArgumentError(
+                f'Drive: bristle_stiffness needs dry friction in both directions; coulomb is '
+                f'{self.coulomb}, give more than the size of coulomb_asymmetry, '
+                f'{abs(self.coulomb_asymmetry)}'
+            )
+        if self.bristle_damping and not self.bristle_stiffness:
+            raise ArgumentError(
+                f'Drive: bristle_damping is {self.bristle_damping} without bristle_stiffness; give '
+                'both'
+            )
 
     @property
     def stribeck(self) -> float:
@@ -161,7 +190,7 @@ class Friction:
 
     def load_share(self, rate: Any) -> Any:
         """Return mu with the smooth sign of a joint rate: friction per transmitted torque |L|."""
-        return self._sum(rate, self.sign(rate), by_load=True)
+        return self._sum(rate, self.sign(rate), lambda row: row.by_load)
 
     def friction_slope(self, rate: Any) -> Any:
         """Return the derivative of `friction` with respect to the rate [N m s/rad] ([N s/m])."""
@@ -173,7 +202,14 @@ class Friction:
 
     def growing(self, rate: Any, power: int) -> Any:
         """Return the friction that grows with a power of the speed, without smoothing and load."""
-        return self._sum(rate, np.sign(rate), power)
+        return self._sum(rate, np.sign(rate), lambda row: row.growth == power and not row.by_load)
+
+    def level(self, rate: Any) -> Any:
+        """Return the dry friction of steady motion, not smoothed, without load [N m] ([N])."""
+        ahead = self._sum(rate, 1.0, is_dry)
+        if not self.coulomb_asymmetry:
+            return ahead
+        return np.where(rate < 0.0, -self._sum(rate, -1.0, is_dry), ahead)
 
     @property
     def depends_on_load(self) -> bool:
@@ -192,12 +228,12 @@ class Friction:
         sign = Jet(rate * np.sqrt(inverse), slope, -3.0 * slope * (rate * inverse))
         return self._sum(Jet(rate, 1.0, 0.0), sign)
 
-    def _sum(self, rate: Any, sign: Any, power: int | None = None, *, by_load: bool = False) -> Any:
-        """Return the sum of all terms, or of those that grow with a power of the speed."""
+    def _sum(self, rate: Any, sign: Any, belongs: Callable[[FrictionTerm], bool] = is_free) -> Any:
+        """Return the sum of the terms that belong to it; by default of those without load."""
         total = 0.0 * rate
         for row in FRICTION.values():
             coefficient = getattr(self, row.name)
-            if coefficient and row.by_load == by_load and power in (None, row.growth):
+            if coefficient and belongs(row):
                 total = total + coefficient * row.shape(rate, sign, self)
         return total
 

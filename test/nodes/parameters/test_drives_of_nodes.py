@@ -113,7 +113,8 @@ def test_they_may_be_for_the_start_only(node_of):
 SMALLEST = {
     **dict.fromkeys(
         ('rotor_inertia', 'armature', 'damping', 'coulomb', 'breakaway', 'motor_damping',
-         'motor_coulomb', 'load_friction', 'spring_stiffness', 'stall_torque', 'no_load_speed',
+         'motor_coulomb', 'load_friction', 'bristle_stiffness',
+         'bristle_damping', 'spring_stiffness', 'stall_torque', 'no_load_speed',
          'peak_torque'),
         0.0,
     ),
