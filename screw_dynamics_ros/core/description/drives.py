@@ -90,6 +90,15 @@ class Drive(Friction):
         pivots. Coil spring: -stiffness * rest length.
     counterbalance_stiffness : float
         Stiffness of the counterbalance [N/m].
+    torque_constant : float
+        Torque of the motor per current, before the gear [N m/A]; 0: not known.
+    cogging : float
+        Amplitude of the cogging torque of the motor, at the joint [N m, N]: c sin(n q + phase) at
+        the position q, as of a spring.
+    cogging_order : float
+        n, periods of the cogging per 2 pi of the joint position [1, rad/m].
+    cogging_phase : float
+        Phase of the cogging at the joint position 0 [rad].
     stall_torque : float
         Torque of the motor at rest, at the joint [N m, N]. With `no_load_speed` it is the line of
         speed and torque of a DC motor at its supply voltage; 0: no such line.
@@ -127,6 +136,10 @@ class Drive(Friction):
     counterbalance_on_child: Vector | None = None
     counterbalance_preload: float = number()
     counterbalance_stiffness: float = number()
+    torque_constant: float = number(minimum=0.0)
+    cogging: float = number(minimum=0.0)
+    cogging_order: float = number(minimum=0.0)
+    cogging_phase: float = number()
     stall_torque: float = number(minimum=0.0)
     no_load_speed: float = number(minimum=0.0)
     peak_torque: float = number(minimum=0.0)
@@ -144,6 +157,11 @@ class Drive(Friction):
             )
         self._check_coupling()
         self._check_counterbalance()
+        if self.cogging and not self.cogging_order:
+            raise ArgumentError(
+                f'Drive: cogging is {self.cogging} and cogging_order 0; give its periods per turn '
+                'of the joint'
+            )
         if bool(self.stall_torque) != bool(self.no_load_speed):
             raise ArgumentError(
                 f'Drive: stall_torque is {self.stall_torque} and no_load_speed '
@@ -248,14 +266,30 @@ class Drive(Friction):
         )
 
     @property
+    def torque_per_current(self) -> float:
+        """Joint torque per current of the motor, `gear_ratio` times `torque_constant` [N m/A, N/A].
+
+        The `effort_scale` of a driver that reports currents, and the `torque_constants` of a
+        simulated one; losses of the gear are friction. Raises ArgumentError without a constant.
+
+        >>> drive = Drive(gear_ratio=-50.0, torque_constant=0.04)
+        >>> drive.torque_per_current, 6.0 / drive.torque_per_current  # A that give 6 N m
+        (-2.0, -3.0)
+        """
+        if not self.torque_constant:
+            raise ArgumentError('Drive: torque_constant is 0; give that of the motor [N m/A]')
+        return self.gear_ratio * self.torque_constant
+
+    @property
     def limits_torque(self) -> bool:
         """Whether the motor has a line of speed and torque, or a peak torque."""
         return bool(self.stall_torque or self.peak_torque)
 
     @property
     def has_spring(self) -> bool:
-        """Whether there is a spring along the joint, or a counterbalance beside it."""
-        return bool(self.spring_stiffness) or self.counterbalance_on_parent is not None
+        """Whether there is a spring along the joint, a counterbalance beside it, or cogging."""
+        along = bool(self.spring_stiffness or self.cogging)
+        return along or self.counterbalance_on_parent is not None
 
 
 #: The fields of `Drive` by name, those of friction last.

@@ -124,6 +124,10 @@ class Friction:
     load_friction : float
         Dry friction per torque that the drive transmits, as of gears [1]: mu |L| joins the Coulomb
         friction. L is the torque of the joint without friction, rotor and springs included.
+    load_friction_asymmetry : float
+        Difference of the `load_friction` of a motor that drives the load from the mean of both
+        directions of power, and no less, [1]: mu + delta if the motor drives the load, mu - delta
+        if the load drives the motor (`load_friction_of`).
     bristle_stiffness : float
         Stiffness of the joint held by dry friction, sigma_0 of the LuGre model [N m/rad, N/m].
         Simulated robots then stick where others creep (`simulation.bristles`); all other functions
@@ -147,6 +151,7 @@ class Friction:
     motor_damping: float = number(minimum=0.0)
     motor_coulomb: float = number(minimum=0.0)
     load_friction: float = number(minimum=0.0, below=1.0)
+    load_friction_asymmetry: float = number(within='load_friction')
     bristle_stiffness: float = number(minimum=0.0)
     bristle_damping: float = number(minimum=0.0)
 
@@ -155,6 +160,12 @@ class Friction:
             is_optional = each.default is None
             if each.metadata and not (is_optional and getattr(self, each.name) is None):
                 each.metadata['bounds'].check(each.name, self)
+        if self.load_friction - self.load_friction_asymmetry >= 1.0:
+            raise ArgumentError(
+                f'Drive: load_friction is {self.load_friction} and load_friction_asymmetry '
+                f'{self.load_friction_asymmetry}: no load moves the joint; their difference must '
+                'be less than 1'
+            )
         if self.bristle_stiffness and self.coulomb <= abs(self.coulomb_asymmetry):
             raise ArgumentError(
                 f'Drive: bristle_stiffness needs dry friction in both directions; coulomb is '
@@ -190,7 +201,21 @@ class Friction:
 
     def load_share(self, rate: Any) -> Any:
         """Return mu with the smooth sign of a joint rate: friction per transmitted torque |L|."""
-        return self._sum(rate, self.sign(rate), lambda row: row.by_load)
+        return self._sum(rate, self.sign(rate), lambda row: row.by_load and not row.by_power)
+
+    def power_share(self, rate: Any) -> Any:
+        """Return delta with the squared sign of a rate: friction per transmitted torque L."""
+        return self._sum(rate, self.sign(rate), lambda row: row.by_power)
+
+    @property
+    def efficiency(self) -> float:
+        """L / tau of the torque of a motor that drives a load fast, other friction left out."""
+        return 1.0 / (1.0 + self.load_friction + self.load_friction_asymmetry)
+
+    @property
+    def backdriving_efficiency(self) -> float:
+        """The torque tau / L of a motor that brakes a load that drives it."""
+        return 1.0 - self.load_friction + self.load_friction_asymmetry
 
     def friction_slope(self, rate: Any) -> Any:
         """Return the derivative of `friction` with respect to the rate [N m s/rad] ([N s/m])."""
@@ -253,7 +278,9 @@ class FrictionTerm:
     fades : bool
         Whether it vanishes at high speeds; otherwise s_k grows with this power of the rate.
     by_load : bool
-        Whether it is multiplied by the size of the transmitted torque.
+        Whether it is multiplied by the transmitted torque: its size, or
+    by_power : bool
+        the torque itself, so that it changes its sign with that of the power.
     motor : str
         The field of the coefficient of a coupled motor, '' without one.
     is_common : bool
@@ -265,6 +292,7 @@ class FrictionTerm:
     power: int = 0
     fades: bool = False
     by_load: bool = False
+    by_power: bool = False
     motor: str = ''
     is_common: bool = False
 
@@ -301,8 +329,40 @@ FRICTION = {
             is_common=True,
         ),
         FrictionTerm('load_friction', lambda v, sign, _: sign, by_load=True),
+        FrictionTerm(
+            'load_friction_asymmetry', lambda v, sign, _: sign * sign, by_load=True, by_power=True
+        ),
     )
 }
+
+
+def load_friction_of(efficiency: float, backdriving_efficiency: float) -> dict[str, float]:
+    """Return `load_friction` and `load_friction_asymmetry` of a gear by its efficiencies.
+
+    Parameters
+    ----------
+    efficiency, backdriving_efficiency : float
+        Power at the joint per power of the motor that drives it, and of the motor per power of the
+        joint that drives it; more than 0, at most 1.
+
+    Raises
+    ------
+    ArgumentError
+        An efficiency out of range.
+
+    Examples
+    --------
+    >>> gear = Friction(**load_friction_of(0.8, 0.7))
+    >>> round(gear.load_friction, 3), round(gear.load_friction_asymmetry, 3)
+    (0.275, -0.025)
+    >>> round(gear.efficiency, 6), round(gear.backdriving_efficiency, 6)
+    (0.8, 0.7)
+    """
+    for given in (efficiency, backdriving_efficiency):
+        if not (is_number(given) and 0.0 < given <= 1.0):
+            raise ArgumentError(f'an efficiency is {given!r}; give more than 0 and at most 1')
+    ahead, back = 1.0 / efficiency - 1.0, 1.0 - backdriving_efficiency
+    return {'load_friction': (ahead + back) / 2.0, 'load_friction_asymmetry': (ahead - back) / 2.0}
 
 
 @dataclass(frozen=True)

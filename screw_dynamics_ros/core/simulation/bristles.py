@@ -16,8 +16,9 @@ w = g / (g + sigma_0 |v| dt) of the deflection that does not slip in the step,
 
     z+ = w (z + v+ dt),    F = sigma_0 z+ + sigma_1 (z+ - z) / dt = f + D v+,    D >= 0,
 
-and v+ = v + dt M^-1 (tau - h - f - D v+) is linear in v+ for given w and g, which are those of the
-velocity found before (`PASSES` times). F is then constant in the step of the integrator.
+and v+ = v + dt M^-1 (tau - h - f - D v+) is linear in v+ for given w and g. These are those of an
+estimate of v+ by the diagonal of M, found in `PASSES` passes. F is constant in the step of the
+integrator.
 
 * z+ is a weighted mean of z and the deflection of sliding, g / sigma_0 in the direction of motion:
   it is bounded for all stiffnesses and steps.
@@ -47,7 +48,7 @@ from ..linear import is_recorded, solve_positive_definite, zeros
 from ..robot.robot import Robot
 from ..types import Array
 
-#: Solutions of a step, each with the share and the dry friction at the velocity of the one before.
+#: Each with the share and the dry friction at the velocity that the one before found.
 PASSES = 3
 
 #: What a drive without dry friction has.
@@ -118,17 +119,19 @@ class Bristles:
         if effects is not None:
             free = free + effects.torques
         (friction, D), end = zeros((2, *v.shape), v), rates
-        stiffness, damping = self._stiffness, self._damping
+        stiffness, damping, inertias = self._stiffness, self._damping, M.diagonal(0, -2, -1)
         for _ in range(PASSES):
             g, speed = self._level(end), abs(end)
             elastic, most = stiffness * z, damping * speed + stiffness * abs(z)
-            relaxing = np.clip(damping * speed * elastic / g, -most, most)
+            relaxing = damping * speed * elastic / g
+            above, below = (np.clip(each - most, 0.0, None) for each in (relaxing, -relaxing))
             share = g / (g + stiffness * dt * speed)
             slope = share * (stiffness * dt + damping)
-            held = share * (elastic - relaxing)
+            held = share * (elastic - relaxing + above - below)
             friction[..., self._v], D[..., self._v] = held + slope * rates, slope
-            change = solve(M + dt * D[..., None] * np.eye(v.shape[-1]), dt * (free - friction))
-            end = rates + change[..., self._v]
+            impulse = dt * (free - friction)
+            end = rates + (impulse / (inertias + dt * D))[..., self._v]
+        change = solve(M + dt * D[..., None] * np.eye(v.shape[-1]), impulse)
         return tau - friction - D * change
 
     def remembered(self, memory: Array, q: Array, after: Any) -> Array:

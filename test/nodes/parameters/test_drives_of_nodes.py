@@ -114,7 +114,8 @@ SMALLEST = {
     **dict.fromkeys(
         ('rotor_inertia', 'armature', 'damping', 'coulomb', 'breakaway', 'motor_damping',
          'motor_coulomb', 'load_friction', 'bristle_stiffness',
-         'bristle_damping', 'spring_stiffness', 'stall_torque', 'no_load_speed',
+         'bristle_damping', 'spring_stiffness', 'torque_constant', 'cogging',
+         'cogging_order', 'stall_torque', 'no_load_speed',
          'peak_torque'),
         0.0,
     ),
