@@ -209,7 +209,7 @@ class Friction:
 
     @property
     def efficiency(self) -> float:
-        """L / tau of the torque of a motor that drives a load fast, other friction left out."""
+        """L / tau of the torque of a motor that drives a load fast, without other friction."""
         return 1.0 / (1.0 + self.load_friction + self.load_friction_asymmetry)
 
     @property
