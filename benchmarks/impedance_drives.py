@@ -81,9 +81,8 @@ def errors(way: str) -> np.ndarray:
     found = []
     for k in range(round(SECONDS / STEP)):
         q, v, a = reference(k * STEP)
-        zero = np.zeros(7)
         effort = {
-            WAYS[0]: lambda: zero,
+            WAYS[0]: lambda: np.zeros(7),
             WAYS[1]: lambda q=q: model.gravity_torques(q),
             WAYS[2]: lambda q=q, v=v, a=a: model.inverse_dynamics(q, v, a),
             WAYS[3]: lambda q=q, v=v, a=a: real.inverse_dynamics(q, v, a),

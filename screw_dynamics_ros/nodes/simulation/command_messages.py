@@ -88,22 +88,18 @@ def read_joint_commands(
             (EFFORT, message.effort),
         )
     }
-    numbers = np.array(
-        [[given[interface].get(name, np.nan) for name in joints] for interface in INTERFACES]
-    )
-    (commanded,) = np.nonzero(~np.isnan(numbers).all(axis=0))
-    if not commanded.size:
+    rows = [[by_joint.get(name, np.nan) for name in joints] for by_joint in given.values()]
+    commanded = [k for k, numbers in enumerate(zip(*rows)) if any(x == x for x in numbers)]
+    if not commanded:
         raise ArgumentError(
             f'the message has no number for {shorten(names) or "any joint"}; position, velocity '
             'and effort are empty or NaN'
         )
-    without = [
-        name
-        for k, name in enumerate(joints)
-        if k not in commanded and any(name in each for each in given.values())
-    ]
+    others = {*joints} - {joints[k] for k in commanded}
+    without = [name for name in names if name in others and any(name in x for x in given.values())]
     left_out = f'no command for {shorten(without)}: all numbers are NaN' if without else ''
-    return command_of(commanded, **dict(zip(INTERFACES, numbers[:, commanded]))), left_out
+    numbers = np.array(rows)[:, commanded]
+    return command_of(commanded, **dict(zip(INTERFACES, numbers))), left_out
 
 
 def read_impedance(

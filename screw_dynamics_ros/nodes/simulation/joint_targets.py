@@ -20,9 +20,10 @@ POSITION, VELOCITY, EFFORT = INTERFACES = ('position', 'velocity', 'effort')
 #: Numbers of a joint: rows of arrays.
 FIELDS = (*INTERFACES, 'stiffness', 'damping')
 
-NO_ARRIVAL = 2**62  # ns
+TRAJECTORY = 2**62  # ns; instead of the arrival of a message: this and the number of a trajectory
 
 Indices = NDArray[np.intp]
+Places = Indices | slice  # of joints in arrays; a slice for all of them, in order
 Mask = NDArray[np.bool_]
 
 
@@ -98,7 +99,7 @@ class Targets(NamedTuple):
     modes : list of str
         POSITION or VELOCITY of joints that a servo moves; EFFORT of joints with `drive_torques`.
     position, velocity, effort, stiffness, damping : (n,) arrays
-        Units as in `Command`. Joints of modes POSITION and VELOCITY have neither gains nor effort.
+        Units as in `Command`; those that a mode does not use are meaningless.
     """
 
     modes: list[str]
@@ -165,31 +166,35 @@ class JointTargets:
         gains: Array | None = None,
     ) -> None:
         self.names, count = tuple(names), len(names)
-        unlimited = np.full((3, count), np.inf)
-        self._lower = np.stack([lower, -velocity, *-unlimited])
-        self._upper = np.stack([upper, velocity, *unlimited])
+        self._lower, self._upper = np.stack([lower, -velocity]), np.stack([upper, velocity])
         gains = np.full((2, count), np.nan) if gains is None else gains
         self.is_drive: Mask = ~np.isnan(gains[0])
         self.gains = np.nan_to_num(gains)
+        self._named, self._all = np.array(self.names), list(range(count))
+        self._has_drives = bool(self.is_drive.any())
+        self._drives = self.is_drive.tolist()
         self.changes = self._followed = 0
         self.hold(np.zeros(count))
 
     @property
     def sources(self) -> list[str]:
         """Sources of the active command of each joint; empty for joints without a command."""
-        columns = self._sources[: len(INTERFACES)].T
-        return [' with '.join(dict.fromkeys(filter(None, column))) for column in columns]
+        rows = range(len(INTERFACES))
+        return [
+            ' with '.join(dict.fromkeys(sources[k] for k in rows if number[k] == number[k]))
+            for sources, number in zip(self._sources.T.tolist(), self._given.T.tolist())
+        ]
 
     def hold(self, q: Array) -> None:
         """Discard all commands and hold positions (n,)."""
         shape = len(FIELDS), len(self.names)
-        self._given = np.zeros(shape, dtype=bool)
+        self._given = np.full(shape, np.nan)
         self._numbers = np.zeros(shape)
         self._numbers[0] = q
-        self._arrivals, self._owners = np.zeros((2, *shape), dtype=np.int64)
+        self._arrivals = np.zeros(shape, dtype=np.int64)
         self._sources = np.full(shape, '', dtype=object)
-        self._trajectories: dict[int, Trajectory] = {}  # by their numbers in `_owners`
-        self._is_engaged = False
+        self._trajectories: dict[int, Trajectory] = {}  # by their numbers in `_arrivals`
+        self._is_engaged, self._oldest = False, TRAJECTORY
         self._settle()
 
     def command(self, command: Command, source: str, now: int, *, keep: bool = False) -> str:
@@ -197,124 +202,111 @@ class JointTargets:
 
         With `keep`, drives keep the numbers that the command does not give.
         """
-        numbers, clipped = self._clipped(command)
-        given, ignored = self._usable(command.joints, ~np.isnan(numbers))
-        self._assign(command.joints, given, numbers, source, now, keep=keep)
-        return '; '.join(filter(None, (clipped, ignored)))
+        places = self._places(command.joints)
+        numbers, clipped = self._clipped(places, command.numbers)
+        self._assign(places, numbers, source, now, keep)
+        return '; '.join(filter(None, (clipped, self._ignored(command.joints))))
 
     def follow(self, trajectory: Trajectory, source: str, now: int) -> str:
         """Activate a trajectory at a time [ns]; return a text about ignored efforts."""
-        rows, joints = trajectory.at(now), trajectory.joints
-        given = np.zeros((len(FIELDS), len(joints)), dtype=bool)
-        given[: len(rows)] = True
-        given, ignored = self._usable(joints, given)
         self._followed += 1
-        numbers = np.zeros(given.shape)  # written by `at`
-        self._assign(joints, given, numbers, source, now, owner=self._followed)
-        self._trajectories[self._followed] = trajectory
-        return ignored
+        joints, number = trajectory.joints, TRAJECTORY + self._followed
+        numbers = command_of(joints, **dict(zip(INTERFACES, trajectory.at(now)))).numbers
+        self._assign(joints, numbers, source, number)
+        self._trajectories[number] = trajectory
+        return self._ignored(joints)
 
     def expire(self, now: int, timeout: float, q: Array) -> None:
         """End commands older than a timeout [s]; joints without any then hold q (n,)."""
         latest = now - round(timeout * NANOSECONDS)
         if self._oldest >= latest:
             return
-        old = self._given & (self._owners == 0) & (self._arrivals < latest)
+        given = ~np.isnan(self._given)
+        old = given & (self._arrivals < latest)
         old[0] &= old[len(INTERFACES) :].any(axis=0)
-        was_commanded = self._is_commanded
-        self._given &= ~old
-        self._sources[~self._given] = ''
-        ended = was_commanded & ~self._is_commanded
+        self._given[old] = np.nan
+        left = given & ~old
+        ended = given[: len(INTERFACES)].any(axis=0) & ~left[: len(INTERFACES)].any(axis=0)
         self._numbers[0, ended] = q[ended]
-        self._settle()
+        self._oldest = int(self._arrivals[1:][left[1:]].min(initial=TRAJECTORY))
+        if old.any():
+            self._settle()
 
     def at(self, now: int) -> Targets:
         """Return the targets at a time [ns]; the arrays change later."""
         for number, trajectory in list(self._trajectories.items()):
             joints, rows = trajectory.joints, trajectory.at(now)
             rows[0] = np.clip(rows[0], self._lower[0, joints], self._upper[0, joints])
-            row, k = np.nonzero(self._owners[: len(rows), joints] == number)
-            self._numbers[row, joints[k]] = rows[row, k]
-            if now >= trajectory.end:
+            is_mine = self._arrivals[: len(rows), joints] == number
+            row, k = np.nonzero(is_mine & ~np.isnan(self._given[: len(rows), joints]))
+            self._numbers[row, joints[k]] = self._given[row, joints[k]] = rows[row, k]
+            if now >= trajectory.end or not row.size:
                 del self._trajectories[number]
         return self._targets
 
     def clipped_path(self, joints: Indices, q: Array) -> str:
         """Return a text about the first point of a path (N, k) beyond limits; '' if none is."""
         beyond = ((q < self._lower[0, joints]) | (q > self._upper[0, joints])).any(axis=1)
-        points = q[beyond][:1]
-        return next((self._clipped(command_of(joints, position=row))[1] for row in points), '')
+        points = (command_of(joints, position=row).numbers for row in q[beyond][:1])
+        return next((self._clipped(joints, numbers)[1] for numbers in points), '')
 
-    @property
-    def _is_commanded(self) -> Mask:
-        """Joints with an active command, (n,)."""
-        commanded: Mask = np.logical_or.reduce(self._given[: len(INTERFACES)])
-        return commanded
+    def _places(self, joints: Indices) -> Places:
+        return slice(None) if joints.tolist() == self._all else joints
 
-    def _clipped(self, command: Command) -> tuple[Array, str]:
+    def _clipped(self, places: Places, numbers: Array) -> tuple[Array, str]:
         """Return numbers (5, k) within the limits, and a text about the first clipped one."""
-        joints, numbers = command.joints, command.numbers
-        clipped = np.clip(numbers, self._lower[:, joints], self._upper[:, joints])
-        beyond = np.argwhere(np.abs(clipped - numbers) > 0.0)
-        if not len(beyond):
-            return clipped, ''
-        row, k = beyond[0]
+        lower, upper, limited = self._lower[:, places], self._upper[:, places], numbers[:2]
+        beyond = (limited < lower) | (limited > upper)
+        if not beyond.any():
+            return numbers, ''
+        row, k = np.argwhere(beyond)[0]
+        clipped = np.concatenate([np.clip(limited, lower, upper), numbers[2:]])
+        name = self._named[places][k]
         return clipped, (
-            f'{FIELDS[row]} {numbers[row, k]:g} of {self.names[joints[k]]} is beyond its limit and '
-            f'was clipped to {clipped[row, k]:g}'
+            f'{FIELDS[row]} {numbers[row, k]:g} of {name} is beyond its limit and was clipped to '
+            f'{clipped[row, k]:g}'
         )
 
-    def _usable(self, joints: Indices, given: Mask) -> tuple[Mask, str]:
-        """Return the numbers (5, k) that joints use, and a text about the first ignored effort."""
-        position, velocity, effort = given[: len(INTERFACES)]
-        ignored = effort & (position | velocity) & ~self.is_drive[joints]
-        if not ignored.any():
-            return given, ''
-        used = given.copy()
-        used[INTERFACES.index(EFFORT)] &= ~ignored
-        return used, (
-            f'the effort of {self.names[joints[ignored.argmax()]]} beside its position or velocity '
-            'is ignored, because the joint has an ideal servo; list it in impedance_joints'
+    def _ignored(self, joints: Indices) -> str:
+        """Return a text about the first of some joints whose effort its servo ignores."""
+        names = (self.names[joint] for joint in joints.tolist() if self._has_ignored_effort[joint])
+        name = next(names, '')
+        return name and (
+            f'the effort of {name} beside its position or velocity is ignored, because the joint '
+            'has an ideal servo; list it in impedance_joints'
         )
 
     def _assign(
-        self,
-        joints: Indices,
-        given: Mask,
-        numbers: Array,
-        source: str,
-        now: int,
-        *,
-        keep: bool = False,
-        owner: int = 0,
+        self, places: Places, numbers: Array, source: str, arrival: int, keep: bool = False
     ) -> None:
-        """Replace the numbers of joints, from a message or the trajectory `owner`."""
-        replaced = given | ~(keep & self.is_drive[joints])
-        for array, values, changed in (
-            (self._given, given, replaced),
-            (self._numbers, numbers, given),
-            (self._arrivals, now, replaced),
-            (self._owners, np.where(given, owner, 0), replaced),
-            (self._sources, np.where(given, source, ''), replaced),
-        ):
-            array[:, joints] = np.where(changed, values, array[:, joints])
-        self._is_engaged |= bool(self.is_drive[joints].any())
-        owners = {*self._owners.ravel().tolist()} if self._trajectories else set()
-        self._trajectories = {k: each for k, each in self._trajectories.items() if k in owners}
+        """Replace the numbers of joints; `arrival` of a message, or the number of a trajectory."""
+        new = numbers, np.int64(arrival), source
+        if keep and self._has_drives:
+            kept = np.isnan(numbers) & self.is_drive[places]
+            old = (x[:, places] for x in (self._given, self._arrivals, self._sources))
+            new = tuple(np.where(kept, before, x) for before, x in zip(old, new))
+        self._given[:, places], self._arrivals[:, places], self._sources[:, places] = new
+        self._is_engaged |= self._has_drives and bool(self.is_drive[places].any())
+        self._oldest = min(self._oldest, arrival)
         self._settle()
 
     def _settle(self) -> None:
-        """Set numbers that are not given, the modes, and the arrival of the oldest command."""
-        position, velocity, _ = self._given[: len(INTERFACES)]
-        is_commanded = self._is_commanded
-        has_spring, zero = position | ~is_commanded, np.zeros(len(self.names))
-        gains = self.gains * [has_spring, has_spring | velocity]
-        np.copyto(self._numbers, [self._numbers[0], zero, zero, *gains], where=~self._given)
-        servo = np.where(has_spring, POSITION, np.where(velocity, VELOCITY, EFFORT))
-        modes = np.where(self.is_drive, EFFORT, servo).tolist()
+        """Set numbers that are not given, and the modes."""
+        given = ~np.isnan(self._given)
+        rows = given[: len(INTERFACES)].tolist()
+        self._numbers[1:] = 0.0
+        if self._has_drives:
+            position, velocity, effort = given[: len(INTERFACES)]
+            has_spring = position | ~(velocity | effort)
+            self._numbers[3:] = self.gains * [has_spring, has_spring | velocity]
+        np.copyto(self._numbers, self._given, where=given)
+        self._has_ignored_effort = [
+            e and (q or v) and not is_drive for is_drive, q, v, e in zip(self._drives, *rows)
+        ]
+        modes = [
+            EFFORT if is_drive or (e and not q and not v) else VELOCITY if v and not q else POSITION
+            for is_drive, q, v, e in zip(self._drives, *rows)
+        ]
         self._targets = Targets(modes, *self._numbers)
-        ends = self._given & (self._owners == 0)
-        ends[0] = False
-        self._oldest = int(self._arrivals[ends].min(initial=NO_ARRIVAL))
-        self.is_idle = not (self._is_engaged or is_commanded.any())
+        self.is_idle = not (self._is_engaged or any(map(any, rows)))
         self.changes += 1
