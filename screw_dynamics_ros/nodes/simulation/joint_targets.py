@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -280,11 +280,11 @@ class JointTargets:
         self, places: Places, numbers: Array, source: str, arrival: int, keep: bool = False
     ) -> None:
         """Replace the numbers of joints; `arrival` of a message, or the number of a trajectory."""
-        new = numbers, np.int64(arrival), source
+        new: Sequence[Any] = numbers, np.int64(arrival), source
         if keep and self._has_drives:
             kept = np.isnan(numbers) & self.is_drive[places]
             old = (x[:, places] for x in (self._given, self._arrivals, self._sources))
-            new = tuple(np.where(kept, before, x) for before, x in zip(old, new))
+            new = [np.where(kept, before, x) for before, x in zip(old, new)]
         self._given[:, places], self._arrivals[:, places], self._sources[:, places] = new
         self._is_engaged |= self._has_drives and bool(self.is_drive[places].any())
         self._oldest = min(self._oldest, arrival)

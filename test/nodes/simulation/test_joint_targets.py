@@ -82,6 +82,15 @@ def test_efforts_and_velocities_end_positions_stay(targets):
     assert not targets.is_idle
 
 
+def test_the_velocity_of_a_position_ends_too(targets):
+    """A servo would hold another position with it."""
+    targets.command(command(POSITION, 0.5, joints=[1], velocity=[0.25]), 'positions', 0)
+    assert targets.at(S)[2][1] == 0.25
+    targets.expire(2 * S, 1.0, np.zeros(3))
+    assert (targets.at(2 * S)[1][1], targets.at(2 * S)[2][1]) == (0.5, 0.0)
+    assert targets.sources == ['', 'positions', '']
+
+
 def test_clipping_names_the_first_joint_and_efforts_are_left_alone(targets):
     said = targets.command(command(POSITION, 0.0, -3.0, 99.0), 'x', 0)
     assert said == 'position -3 of b is beyond its limit and was clipped to -1'
