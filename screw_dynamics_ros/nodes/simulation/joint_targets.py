@@ -200,7 +200,8 @@ class JointTargets:
     def command(self, command: Command, source: str, now: int, *, keep: bool = False) -> str:
         """Activate a command at a time [ns]; return a text about clipped and ignored numbers.
 
-        With `keep`, drives keep the numbers that the command does not give.
+        With `keep`, drives keep the numbers that the command does not give, but those of a
+        trajectory beside an effort only.
         """
         places = self._places(command.joints)
         numbers, clipped = self._clipped(places, command.numbers)
@@ -282,8 +283,10 @@ class JointTargets:
         """Replace the numbers of joints; `arrival` of a message, or the number of a trajectory."""
         new: Sequence[Any] = numbers, np.int64(arrival), source
         if keep and self._has_drives:
-            kept = np.isnan(numbers) & self.is_drive[places]
-            old = (x[:, places] for x in (self._given, self._arrivals, self._sources))
+            old = [x[:, places] for x in (self._given, self._arrivals, self._sources)]
+            absent = np.isnan(numbers)
+            leaves_path = ~absent[:2].all(axis=0) & (old[1] >= TRAJECTORY)
+            kept = absent & self.is_drive[places] & ~leaves_path
             new = [np.where(kept, before, x) for before, x in zip(old, new)]
         self._given[:, places], self._arrivals[:, places], self._sources[:, places] = new
         self._is_engaged |= self._has_drives and bool(self.is_drive[places].any())

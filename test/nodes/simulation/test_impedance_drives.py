@@ -221,6 +221,17 @@ def test_efforts_of_another_source_beside_a_trajectory(driven):
     driven.follows([0.5 * t] * 2, 0.5)
 
 
+@pytest.mark.parametrize('interface', ['position', 'velocity'])
+def test_a_position_or_velocity_ends_a_trajectory(driven, interface):
+    """All of it: nothing remains of a path that is not followed."""
+    message = path(JOINTS, (0.0, [0.0, 0.0], [9.0, 9.0]), (1.0, [0.5, 0.5], [9.0, 9.0]))
+    driven.send('~/joint_trajectory', message)
+    driven.step(10)
+    driven.numbers(interface, 0.25, 0.5)
+    is_position = interface == 'position'
+    driven.follows([0.25, 0.5], 0.0) if is_position else driven.follows(0.0, [0.25, 0.5], kp=0.0)
+
+
 def test_efforts_of_ideal_servos_are_ignored_and_named():
     made = Commanded()
     names = list(JOINTS)
