@@ -27,8 +27,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / 'doc' / 'how_to' / 'impedance_drives.md'
 BEGIN, END = '<!-- table: impedance_drives -->', '<!-- end of table -->'
 
-# Gains of the hardware interface of OpenArm, friction of config/follower.yaml of openarm_teleop:
-# the width is that of its tanh.
+# Gains of the hardware interface of OpenArm, friction of the follower in
+# openarm_teleop: the width is that of its tanh.
 STIFFNESS = np.array([70.0, 70.0, 70.0, 60.0, 10.0, 10.0, 10.0])  # N m/rad
 DAMPING = np.array([2.75, 2.5, 2.0, 2.0, 0.7, 0.6, 0.5])  # N m s/rad
 COULOMB = (0.306, 0.306, 0.40, 0.166, 0.050, 0.093, 0.172)  # N m

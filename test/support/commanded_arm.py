@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import pytest
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -59,6 +60,14 @@ class Commanded:
         status = Status('simulation')
         self.topics.report(status)
         return status
+
+
+def impedance_command(**fields):
+    """Return an ImpedanceCommand; without its type, or an older package of types, skip the test."""
+    types = pytest.importorskip('screw_dynamics_msgs.msg')
+    if not hasattr(types, 'ImpedanceCommand'):
+        pytest.skip('screw_dynamics_msgs is older than ImpedanceCommand; run make setup')
+    return types.ImpedanceCommand(**fields)
 
 
 def path(names, *points, stamp=0):

@@ -123,10 +123,11 @@ def make_motors(
         for limit in (robot.limits.lower, robot.limits.upper, robot.limits.velocity)
     )
     IMPEDANCE.check(parameters, joints.joints)
-    gains = np.array([described.get(name, (np.nan, np.nan)) for name in joints.joints]).T
-    for row, name in zip(gains, IMPEDANCE.numbers):
-        given = IMPEDANCE.array(name, parameters, joints.joints, np.nan)
-        np.copyto(row, given, where=~np.isnan(given))
+    given = zip(*(IMPEDANCE.of(name, parameters).items() for name in IMPEDANCE.numbers))
+    chosen = {**described, **{name: (kp, kd) for (name, kp), (_, kd) in given}}
+    gains = np.array(
+        [[chosen.get(name, (np.nan, np.nan))[k] for name in joints.joints] for k in range(2)]
+    )
     targets = JointTargets(joints.joints, lower, upper, velocity, gains)
 
     def reference(q: Array) -> ReferenceMotion:

@@ -20,6 +20,7 @@ POSITION, VELOCITY, EFFORT = INTERFACES = ('position', 'velocity', 'effort')
 #: Numbers of a joint: rows of arrays.
 FIELDS = (*INTERFACES, 'stiffness', 'damping')
 
+MAX_TARGET = 1e12  # rad, m, rad/s, m/s; of joints without limits, far below overflow
 TRAJECTORY = 2**62  # ns; instead of the arrival of a message: this and the number of a trajectory
 
 Indices = NDArray[np.intp]
@@ -166,7 +167,8 @@ class JointTargets:
         gains: Array | None = None,
     ) -> None:
         self.names, count = tuple(names), len(names)
-        self._lower, self._upper = np.stack([lower, -velocity]), np.stack([upper, velocity])
+        bounds = np.array([[lower, -velocity], [upper, velocity]])
+        self._lower, self._upper = np.clip(bounds, -MAX_TARGET, MAX_TARGET)
         gains = np.full((2, count), np.nan) if gains is None else gains
         self.is_drive: Mask = ~np.isnan(gains[0])
         self.gains = np.nan_to_num(gains)

@@ -10,6 +10,7 @@ pytest.importorskip('rclpy')
 
 from sensor_msgs.msg import JointState
 
+from support.commanded_arm import impedance_command
 from support.lock_step import JOINTS, LockStep, arm
 
 KP, KD = np.array([400.0, 200.0, 0.0]), np.array([40.0, 10.0, 0.0])
@@ -56,12 +57,11 @@ def test_all_numbers_of_joint_commands(driver):
     for _ in range(10):
         state = driver.answer(JointState, 'joint_commands', message)
         check(state, position, velocity, effort)
-    driver.report(0)
 
 
 def test_whole_frames(driver):
-    """With gains of each message; beside a finger that is none of the drives."""
-    message = pytest.importorskip('screw_dynamics_msgs.msg').ImpedanceCommand(
+    """With gains of each message; a finger with a servo is refused."""
+    message = impedance_command(
         joint_names=['elbow', 'shoulder'], position=[0.3, 0.1], velocity=[0.5, 0.0],
         stiffness=[150.0, 300.0], damping=[5.0, 20.0], effort=[10.0, 50.0]
     )  # fmt: skip
