@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-r"""What drives are told beside torques: positions, velocities, stiffness and damping.
+r"""Commands of drives beside torques: positions, velocities, stiffness and damping.
 
 Of drives with the torque k (p - q) + d (w - v) + tau, with tau the commanded torque. For a
 reference (q_d, v_d) of a joint,
