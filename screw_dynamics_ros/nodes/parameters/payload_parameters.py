@@ -42,7 +42,7 @@ TABLE = (
     ),
 )
 
-#: What is done with the payload that a driver states.
+#: Uses of the payload that a driver states.
 IGNORE, COMPARE, FOLLOW = DRIVER_PAYLOAD = 'ignore', 'compare', 'follow'
 DRIVER = Specification(
     'driver_payload',

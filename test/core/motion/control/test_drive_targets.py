@@ -199,6 +199,21 @@ def test_servos_move_to_the_reference_at_the_velocity_limit():
     assert drives.step(100)[5] == pytest.approx([0.4, 0.1])
 
 
+def test_servos_begin_where_they_are_again():
+    """Moved by hand while torques were off."""
+    drives = Drives().active()
+    drives.refer()
+    drives.step(100)
+    drives.reference[:] = 0.0
+    drives.command.disable()
+    while drives.step() is not None:
+        pass
+    drives.state[0] = moved = [-0.4, 0.7]
+    drives.step(3)
+    drives.command.enable()
+    assert drives.step()[5].tolist() == moved
+
+
 @pytest.mark.parametrize('error', [0.9, 1.1])
 def test_sag_of_servos_with_a_wrong_stiffness(error):
     """An arm at rest in static equilibrium: what is left is 15 % of the sag at most."""
