@@ -376,16 +376,23 @@ class Commands:
     def _send(self, command: Array | None, now: float) -> None:
         """Publish a command without a joint state; its stamp is extrapolated with time.
 
-        Not before the first state of a robot with other joints: their positions are unknown.
+        Before the first state of a robot with other joints their positions are unknown: torques
+        only.
         """
-        if command is None or np.isnan(self._drives.q).any():
+        if command is None:
             return
-        mapper = self._host.mapper
+        mapper, n = self._host.mapper, len(self._drives.q)
         assert mapper is not None
         stamp = packed(mapper.stamp + round(1e9 * (now - self._state.stamp_time)))
-        command_step.write_command_of_drives(self._record())
-        for channel, _ in self._listened:
-            if channel.is_sent:
+        state, is_known = self._record(), not np.isnan(self._drives.q).any()
+        if is_known:
+            command_step.write_command_of_drives(state)
+        else:
+            state.numbers[:n] = command[:n]
+            command_step.write_command(state)
+        for channel, messages in self._listened:
+            has_only_torques = all((message.places < n).all() for message in messages)
+            if channel.is_sent and (is_known or has_only_torques):
                 with FAULTS.caught(f'output {channel.topic}'):
                     channel.publish(stamp)
 
