@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -37,6 +37,7 @@ from screw_dynamics_ros.ros.names import printable, shorten
 from ..model.scalar_joints import coordinates
 from ..services.dynamics_services import resting_configuration
 from ..services.requests import RequestContext, ServiceModel, service_model
+from .contact_watch import HOLD
 from .goal_preparation import (
     MAX_POINTS,
     MAX_REASON_LENGTH,
@@ -52,7 +53,7 @@ MAX_AHEAD_S = 10.0  # of the start of a chunk
 
 @dataclass(frozen=True, eq=False)
 class SentMotion:
-    """A motion that has been sent, at rest after its end.
+    """A motion that has been sent, at rest before its start and after its end.
 
     Attributes
     ----------
@@ -86,7 +87,11 @@ class SentMotion:
     def at(self, stamp: int, joints: Sequence[str]) -> State:
         """Return q, v, a of some of its joints at a stamp [ns], (n,) each."""
         order = [self.joints.index(name) for name in joints]
-        q, v, a = self.path.state((stamp - self.start) / NANOSECONDS)
+        time = (stamp - self.start) / NANOSECONDS
+        if self.time[0] <= time < self.time[-1]:
+            q, v, a = (rows[0] for rows in self.path.samples(np.array([time])))
+        else:
+            q, v, a = self.path.state(time)
         return q[order], v[order], a[order]
 
     def efforts(self, stamp: int) -> list[float]:
@@ -121,7 +126,7 @@ def prepare_chunk(
     sent: SentMotion | None,
     now: int,
     lead: float,
-    must_be_sent: bool = False,
+    reaction: str = '',
 ) -> PreparedChunk:
     """Return a chunk joined to the motion that has been sent, or the reason for a refusal.
 
@@ -136,21 +141,21 @@ def prepare_chunk(
         Current time, on the clock of the stamps [ns].
     lead : float
         Time from now to the join [s].
-    must_be_sent : bool
-        Whether limits are exceeded if there is no other way.
+    reaction : str
+        To a contact: HOLD replaces the points by the measured positions. Any one exceeds limits if
+        there is no other way.
     """
     message = deserialize_message(data, JointTrajectory)
     try:
         queried = service_model(situation)
         queried.check_tree('chunks of trajectories', 'send them to the controller itself')
         try:
-            found, text = join_chunk(
-                message, queried, settings, settings.on_excess, sent, now, lead
-            )
+            found, text = join_chunk(message, queried, settings, sent, now, lead, reaction)
         except ExceededLimitError:
-            if not must_be_sent:
+            if not reaction:
                 raise
-            found, text = join_chunk(message, queried, settings, PASS, sent, now, lead)
+            settings = replace(settings, on_excess=PASS)
+            found, text = join_chunk(message, queried, settings, sent, now, lead, reaction)
     except ScrewDynamicsError as error:
         return PreparedChunk(b'', None, printable(str(error), MAX_REASON_LENGTH))
     return PreparedChunk(serialize_message(message), found, text)
@@ -160,10 +165,10 @@ def join_chunk(
     message: Any,
     queried: ServiceModel,
     settings: Settings,
-    on_excess: str,
     sent: SentMotion | None,
     now: int,
     lead: float,
+    reaction: str,
 ) -> tuple[SentMotion, str]:
     """Change a chunk in place; return its motion and a description of the changes.
 
@@ -178,12 +183,14 @@ def join_chunk(
     before, note = motion_before(queried, given.joints, sent, now, settings.start_tolerance)
     join = now + round(start * NANOSECONDS)
     state = before.at(join, given.joints) if before else measured(queried, given)
+    if reaction == HOLD:
+        given.q[:] = state[0]
     rest = resting_configuration(queried, given)
     whole = partial(motion_of, queried.robot, given.joints, rest)
     limits = settings.limits(queried.robot)
 
     def exceeded(times: Array, rows: State) -> list[LimitExcess]:
-        if on_excess == PASS:
+        if settings.on_excess == PASS:
             return []
         motion = whole(times, *rows)
         return significant(queried.robot, motion, queried.payloads, True, *limits)
@@ -195,7 +202,7 @@ def join_chunk(
         exceeded,
         shortest=settings.join_time,
         resolution=settings.resolution,
-        tries=MAX_TRIES if on_excess == SLOW else 1,
+        tries=MAX_TRIES if settings.on_excess == SLOW else 1,
     )
     times, rows = motion.samples(settings.resolution)
     if before:

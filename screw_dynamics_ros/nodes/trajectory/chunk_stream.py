@@ -35,6 +35,7 @@ from screw_dynamics_ros.ros.topics.command_topic import CommandTopic
 from ..parameters.per_joint import PerJoint
 from ..services.requests import RequestContext
 from .chunk_preparation import PreparedChunk, SentMotion, prepare_chunk
+from .contact_watch import HOLD, RETREAT
 from .goal_preparation import MAX_POINTS, Settings
 
 try:
@@ -44,13 +45,17 @@ except ImportError:
 
 TOPIC, FRAMES = '~/joint_trajectory', '~/impedance_command'
 TRAJECTORY, IMPEDANCE = OUTPUTS = ('trajectory', 'impedance_command')
-GAINS = PerJoint('impedance_joints', ('impedance_stiffness', 'impedance_damping'))
+#: For some joints, in this order.
+OWN = PerJoint(
+    'chunk_joints',
+    ('acceleration_limits', 'jerk_limits', 'impedance_stiffness', 'impedance_damping'),
+)
 
+PUBLISHER_TIMEOUT_S = 1.0  # without a chunk, after the end of the motion
 PREPARATIONS = 10  # whose longest time determines the time until the join
 RESERVE = 1.5  # of that time
 MAX_LEAD_S = 0.5
 MAX_TRIES = 3  # for a chunk whose preparation takes too long
-REACTION_S = 0.02  # shortest time to come to rest at a contact
 UNPREPARED_REACTION_S = 0.2  # if it cannot be prepared
 
 
@@ -64,13 +69,13 @@ class ChunkRequest:
         Serialized trajectory_msgs/JointTrajectory.
     tries : int
         How often its preparation took too long.
-    is_reaction : bool
-        Whether it is a reaction to a contact, which must be sent.
+    reaction : str
+        To a contact, which must be sent; empty for the chunk of a policy.
     """
 
     data: bytes
     tries: int = 0
-    is_reaction: bool = False
+    reaction: str = ''
 
 
 class ChunkStream:
@@ -130,7 +135,7 @@ class ChunkStream:
             node.resolve_topic_name(TOPIC),
             self._receive,
             self._refuse,
-            lambda: float(parameters['chunk_timeout']),
+            lambda: PUBLISHER_TIMEOUT_S,
             lambda: self.is_moving,
         )
         self._fault = ''
@@ -188,10 +193,9 @@ class ChunkStream:
         situation = self._current()
         if situation is None:
             return
-        now, lead, settings = self._now, self.lead, self._settings()
-        if request.is_reaction:
-            settings = replace(settings, join_time=REACTION_S)
-        arguments = (situation, settings, request.data, self.sent, now, lead, request.is_reaction)
+        now, lead, reaction = self._now, self.lead, request.reaction
+        sent = None if reaction else self.sent  # at a contact the robot is not where it is sent
+        arguments = (situation, self._settings(), request.data, sent, now, lead, reaction)
         join = now + round(lead * NANOSECONDS)
         self._is_busy = True
         done = partial(self._on_prepared, request, self._generation, join, time.monotonic())
@@ -213,14 +217,14 @@ class ChunkStream:
         if isinstance(found, ScrewDynamicsError) or found.sent is None:
             text = str(found) if isinstance(found, ScrewDynamicsError) else found.text
             self._refuse(text)
-            if request.is_reaction:
+            if request.reaction:
                 self._send(request.data, None)
             return
         if self._current() is None:
             return
         if self._now > join:
             self._counts['late'] += 1
-            if request.tries + 1 < MAX_TRIES or request.is_reaction:
+            if request.tries + 1 < MAX_TRIES or request.reaction:
                 self._waiting = self._waiting or replace(request, tries=request.tries + 1)
             else:
                 self._refuse('its preparation took too long; increase join_lead')
@@ -264,7 +268,7 @@ class ChunkStream:
     # --- contact ----------------------------------------------------------------------------------
 
     def react(self, reason: str, motion: SentMotion | None, back: float, stiffness: float) -> None:
-        """Stop at a contact, at the position of a motion some time before now [s].
+        """Stop at a contact, where the robot was on a motion some time before now [s]; 0: here.
 
         Without a motion chunks are refused only. Frames have `stiffness` times that of the
         parameters from then on.
@@ -277,7 +281,7 @@ class ChunkStream:
         point = JointTrajectoryPoint(positions=q.tolist())
         set_duration(point.time_from_start, UNPREPARED_REACTION_S)
         message = JointTrajectory(joint_names=list(motion.joints), points=[point])
-        self._waiting = ChunkRequest(serialize_message(message), is_reaction=True)
+        self._waiting = ChunkRequest(serialize_message(message), reaction=RETREAT if back else HOLD)
         self.begin()
 
     # --- frames -----------------------------------------------------------------------------------
@@ -300,7 +304,7 @@ class ChunkStream:
         )
         frame.header.stamp = time_message(now)
         for name, factor in (('stiffness', self._stiffness), ('damping', 1.0)):
-            gains = GAINS.array(f'impedance_{name}', self._parameters, sent.joints, np.nan)
+            gains = OWN.array(f'impedance_{name}', self._parameters, sent.joints, np.nan)
             if np.isfinite(gains).all():
                 setattr(frame, name, (factor * gains).tolist())
         self._publisher.publish(frame)

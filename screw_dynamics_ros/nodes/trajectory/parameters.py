@@ -7,12 +7,9 @@ from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from screw_dynamics_ros.core.motion.trajectory.feasible_motion import REACTIONS, SLOW
 from screw_dynamics_ros.ros.parameters import Specification
 
-from ..parameters.per_joint import PerJoint
 from .chunk_stream import OUTPUTS, TRAJECTORY
 from .contact_watch import HOLD
 from .contact_watch import REACTIONS as CONTACT_REACTIONS
-
-LIMITS = PerJoint('limit_joints', ('acceleration_limits', 'jerk_limits'))
 
 TABLE = (
     Specification(
@@ -98,13 +95,6 @@ TABLE = (
         read_only=True,
     ),
     Specification(
-        'chunk_timeout',
-        1.0,
-        'Time without a chunk after which another publisher is followed, when the motion has '
-        'ended [s].',
-        minimum=0.0,
-    ),
-    Specification(
         'join_time',
         0.1,
         'Shortest time in which the motion passes to a chunk, and comes to rest at its end [s].',
@@ -120,24 +110,25 @@ TABLE = (
         maximum=0.5,
     ),
     Specification(
-        'limit_joints',
+        'chunk_joints',
         [''],
-        'Joints with limits of acceleration and jerk other than those of the description.',
+        'Joints with limits of acceleration and jerk other than those of the description, or with '
+        'gains in ~/impedance_command.',
         rule='joints of the robot',
     ),
     Specification(
         'acceleration_limits',
         [],
-        'Largest acceleration [rad/s^2, m/s^2], for each of limit_joints.',
+        'Largest acceleration [rad/s^2, m/s^2], for each of chunk_joints.',
         minimum=1e-9,
-        rule='empty, or one for each of limit_joints',
+        rule='empty, or one for each of chunk_joints',
     ),
     Specification(
         'jerk_limits',
         [],
-        'Largest jerk of chunks [rad/s^3, m/s^3], for each of limit_joints.',
+        'Largest jerk of chunks [rad/s^3, m/s^3], for each of chunk_joints.',
         minimum=1e-9,
-        rule='empty, or one for each of limit_joints',
+        rule='empty, or one for each of chunk_joints',
     ),
     Specification(
         'impedance_rate',
@@ -148,25 +139,18 @@ TABLE = (
         read_only=True,
     ),
     Specification(
-        'impedance_joints',
-        [''],
-        'Joints with stiffness and damping in ~/impedance_command: all joints of the chunks. '
-        'Others: gains of the drives.',
-        rule='joints of the robot',
-    ),
-    Specification(
         'impedance_stiffness',
         [],
-        'Stiffness [N m/rad, N/m], for each of impedance_joints.',
+        'Stiffness in ~/impedance_command [N m/rad, N/m], for each of chunk_joints.',
         minimum=0.0,
-        rule='empty, or one for each of impedance_joints',
+        rule='empty, or one for each of chunk_joints',
     ),
     Specification(
         'impedance_damping',
         [],
-        'Damping [N m s/rad, N s/m], for each of impedance_joints.',
+        'Damping in ~/impedance_command [N m s/rad, N s/m], for each of chunk_joints.',
         minimum=0.0,
-        rule='empty, or one for each of impedance_joints',
+        rule='empty, or one for each of chunk_joints',
     ),
     Specification(
         'contact_topic',
@@ -179,8 +163,8 @@ TABLE = (
     Specification(
         'contact_reaction',
         HOLD,
-        'Reaction to a contact: hold the position, retreat along the path, or hold it with '
-        'contact_stiffness_factor (compliant; only with chunk_output impedance_command).',
+        'Reaction to a contact: hold the position, retreat along the path, or hold it with a '
+        'tenth of the stiffness (compliant; only with chunk_output impedance_command).',
         choices=CONTACT_REACTIONS,
     ),
     Specification(
@@ -196,13 +180,6 @@ TABLE = (
         'Time from the position to which the robot retreats to the contact [s].',
         minimum=0.0,
         maximum=10.0,
-    ),
-    Specification(
-        'contact_stiffness_factor',
-        0.1,
-        'Fraction of impedance_stiffness after a contact, for contact_reaction compliant.',
-        minimum=0.0,
-        maximum=1.0,
     ),
     Specification(
         'guard_topic',

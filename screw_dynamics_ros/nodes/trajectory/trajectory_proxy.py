@@ -34,7 +34,7 @@ from ..hosting.node_process import Process
 from ..model.parts import Adopted, Plan, Stage
 from ..services.requests import RequestContext, pickled
 from .chunk_preparation import SentMotion
-from .chunk_stream import GAINS, IMPEDANCE, ChunkStream
+from .chunk_stream import IMPEDANCE, OWN, ChunkStream
 from .contact_watch import COMPLIANT, RETREAT, ContactWatch
 from .goal_preparation import (
     INVALID_GOAL,
@@ -45,7 +45,7 @@ from .goal_preparation import (
     prepare,
     warm_up,
 )
-from .parameters import LIMITS, TABLE
+from .parameters import TABLE
 
 if TYPE_CHECKING:
     from .goal_relay import GoalRelay
@@ -58,6 +58,7 @@ except ImportError:
 T = TypeVar('T')
 
 ACTION, RESUME = '~/follow_joint_trajectory', '~/resume'
+COMPLIANT_STIFFNESS = 0.1  # after a contact, part of that before
 DELIVERY_TIMEOUT_S = 0.3  # for the last results to reach their clients
 
 ABSENT = (
@@ -166,8 +167,7 @@ class TrajectoryProxy:
     def _check(self, given: dict[str, Any]) -> None:
         """Refuse numbers that do not fit the named joints, and reactions without frames."""
         values = {**self._parameters.values, **given}
-        for numbers in (LIMITS, GAINS):
-            numbers.check(values)
+        OWN.check(values)
         has_gains = values['chunk_output'] == IMPEDANCE and values['impedance_stiffness']
         if values['contact_reaction'] == COMPLIANT and not has_gains:
             raise ArgumentError(
@@ -186,7 +186,7 @@ class TrajectoryProxy:
             'start_tolerance',
             'join_time',
         )
-        limits = (LIMITS.of(name, self._parameters) for name in LIMITS.numbers)
+        limits = (OWN.of(name, self._parameters) for name in OWN.numbers[:2])
         return Settings(*(self._parameters[name] for name in names), *limits)
 
     def _situation(self) -> RequestContext:
@@ -287,7 +287,7 @@ class TrajectoryProxy:
         if not self.relay.is_idle:  # the controller holds where it cancels
             motion = self._motion_of_goal() if back else None
             self.relay.interrupt(reason, PATH_TOLERANCE_VIOLATED)
-        factor = self._parameters['contact_stiffness_factor'] if reaction == COMPLIANT else 1.0
+        factor = COMPLIANT_STIFFNESS if reaction == COMPLIANT else 1.0
         self._chunks.react(reason, motion, back, factor)
 
     def _motion_of_goal(self) -> SentMotion | None:

@@ -26,6 +26,7 @@ from screw_dynamics_ros.nodes.trajectory import chunk_stream
 from screw_dynamics_ros.nodes.trajectory.goal_preparation import PATH_TOLERANCE_VIOLATED
 from screw_dynamics_ros.nodes.trajectory.goal_relay import ABORTED
 from screw_dynamics_ros.ros.messages.trajectories import duration_stamp, set_duration, stamp_of
+from screw_dynamics_ros.ros.process.worker import WorkerError
 from screw_dynamics_ros.ros.status import Level
 from support.planar_2r import LIMITED
 from support.proxy_rig import JOINTS, Rig, goal
@@ -81,7 +82,6 @@ class ChunkRig(Rig):
             'controller_timeout': 300.0,
             'join_lead': LEAD,
             'state_timeout': 0.0,
-            'chunk_timeout': 0.0,
             **parameters,
         }
         super().__init__(None, **parameters)
@@ -146,7 +146,9 @@ class ChunkRig(Rig):
 @pytest.fixture(scope='module')
 def ros(ros_domain):
     rclpy.init(domain_id=ros_domain)
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunk_stream, 'PUBLISHER_TIMEOUT_S', 0.0)
+        yield
     rclpy.shutdown()
 
 
@@ -211,6 +213,8 @@ def test_the_next_chunk_continues_the_motion(rig):
     rig.follow()
     second = rig.push(chunk(q=wave(TIMES, 1.1), names=JOINTS))
     assert second.time[0] == rig.time
+    sent = rig.chunks.sent.at(round(rig.time * S), JOINTS)  # also at its first instant
+    np.testing.assert_allclose(sent, first.at(rig.time), atol=1e-6)
     join = rig.time + LEAD
     for time in (rig.time, rig.time + 0.2, join):
         np.testing.assert_allclose(second.at(time), first.at(time), atol=1e-6)
@@ -246,7 +250,7 @@ def test_a_chunk_that_begins_later_waits(rig):
         np.testing.assert_allclose(second.q[k], spline(second.time[k]), atol=1e-4)
 
 
-@parameters(limit_joints=['joint1'], acceleration_limits=[2.0], jerk_limits=[20.0])
+@parameters(chunk_joints=['joint1'], acceleration_limits=[2.0], jerk_limits=[20.0])
 def test_limits_of_acceleration_and_jerk(rig):
     found = rig.push(chunk(0.2 * TIMES, wave(TIMES)))
     assert np.abs(found.a[:, 0]).max() < 2.003
@@ -382,6 +386,22 @@ def test_a_second_publisher_is_ignored_until_the_motion_has_ended(rig):
     rig.wait(lambda: rig.counts['sent'] == 3)
 
 
+def test_another_publisher_is_followed_when_the_first_has_died(rig):
+    rig.push()
+    other = rig.publisher(JointTrajectory, 'trajectory_proxy/joint_trajectory')
+    rig.other.destroy_publisher(rig.policy)
+    rig.policy = other
+    rig.follow()
+
+    def is_followed():
+        other.publish(chunk(q=wave(TIMES, 0.2)))
+        rig.executor.spin_once(0.02)
+        return rig.counts['sent'] > 1
+
+    rig.wait(is_followed)
+    assert rig.chunks.is_moving
+
+
 # --- goals ----------------------------------------------------------------------------------------
 
 
@@ -439,12 +459,14 @@ def test_a_contact_stops_chunks(ros, reaction, back):
     flag = Flag(rig)
     first = rig.push()
     rig.go_to(rig.time + 1.5)
-    rig.follow()
+    rig.measure([0.1, 0.2], [0.3, 0.0])  # where the obstacle holds it
     flag.set(True)
     rig.wait(lambda: len(rig.got) == 2)
     found = Motion(rig.got[1])
-    np.testing.assert_allclose(found.at(rig.time), first.at(rig.time), atol=1e-6)
-    np.testing.assert_allclose(found.q[-1], first.at(rig.time - back)[0], atol=1e-4)
+    wanted = [[0.1, 0.2], [0.3, 0.0], [0.0, 0.0]]
+    np.testing.assert_allclose(found.at(rig.time + LEAD), wanted, atol=1e-6)
+    end = first.at(rig.time - back)[0] if back else [0.1, 0.2]
+    np.testing.assert_allclose(found.q[-1], end, atol=1e-4)
     assert not found.v[-1].any()
     robot = Robot.from_urdf(LIMITED, gravity=(0, -9.81, 0), backend='reference')
     assert (np.abs(found.efforts) <= 1.002 * robot.limits.effort).all()
@@ -460,6 +482,23 @@ def test_a_contact_stops_chunks(ros, reaction, back):
 
 
 @parameters(**WATCHED)
+def test_a_reaction_that_cannot_be_prepared_is_sent_as_it_is(rig, monkeypatch):
+    flag = Flag(rig)
+    first = rig.push()
+    rig.go_to(rig.time + 1.5)
+    rig.follow()
+
+    def dies(*arguments):
+        raise WorkerError('it died')
+
+    monkeypatch.setattr(rig.proxy, '_call', dies)
+    flag.set(True)
+    rig.wait(lambda: len(rig.got) == 2)
+    np.testing.assert_allclose(Motion(rig.got[1]).q, [first.at(rig.time)[0]], atol=1e-4)
+    assert rig.chunks.sent is None
+
+
+@parameters(**WATCHED)
 def test_a_flag_that_is_lost_stops_chunks(rig):
     Flag(rig)
     first = rig.push()
@@ -468,6 +507,7 @@ def test_a_flag_that_is_lost_stops_chunks(rig):
     rig.set(contact_timeout=0.001)
     rig.wait(lambda: len(rig.got) == 2)
     np.testing.assert_allclose(Motion(rig.got[1]).q[-1], first.at(rig.time)[0], atol=1e-4)
+    assert not Motion(rig.got[1]).v[-1].any()
     assert 'no message on /contact' in rig.refusal(chunk())
 
 
@@ -538,7 +578,7 @@ def test_a_force_beyond_the_guard_stops_a_goal(rig):
 
 FRAMES = {
     'chunk_output': 'impedance_command',
-    'impedance_joints': list(JOINTS),
+    'chunk_joints': list(JOINTS),
     'impedance_stiffness': [70.0, 60.0],
     'impedance_damping': [2.0, 1.0],
 }
@@ -554,7 +594,7 @@ def frames(rig):
     return found
 
 
-@parameters(**FRAMES, **WATCHED, contact_reaction='compliant', contact_stiffness_factor=0.25)
+@parameters(**FRAMES, **WATCHED, contact_reaction='compliant')
 def test_frames_for_drives(rig):
     found = frames(rig)
     flag = Flag(rig)
@@ -573,7 +613,7 @@ def test_frames_for_drives(rig):
     rig.go_to(1001.5)
     rig.follow()
     flag.set(True)
-    rig.wait(lambda: list(found[-1].stiffness) == [17.5, 15.0])
+    rig.wait(lambda: list(found[-1].stiffness) == [7.0, 6.0])
     rig.wait(lambda: rig.chunks.sent is not sent)
 
 
@@ -591,8 +631,8 @@ def test_parameters_that_do_not_fit(rig):
     from rclpy.parameter import Parameter
 
     for name, value, text in (
-        ('acceleration_limits', [1.0], '0 limit_joints'),
-        ('impedance_damping', [1.0], '0 impedance_joints'),
+        ('acceleration_limits', [1.0], '0 chunk_joints'),
+        ('impedance_damping', [1.0], '0 chunk_joints'),
         ('contact_reaction', 'compliant', 'needs chunk_output'),
     ):
         result = rig.node.set_parameters_atomically([Parameter(name, value=value)])
