@@ -8,7 +8,7 @@
 Simulated without nodes: the same numbers on each run, but for the time of preparations, which is
 printed. Writes the tables of doc/how_to/trajectories.md.
 
-A Panda takes the place of an OpenArm, with the gains of its drives and the friction that its maker
+A Panda instead of an OpenArm, with the gains of its drives and the friction that its maker
 publishes.
 """
 

@@ -15,8 +15,6 @@ from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import JointTrajectory
 
 from screw_dynamics_ros.core import ArgumentError, ScrewDynamicsError
-from screw_dynamics_ros.core.errors import NotFiniteError
-from screw_dynamics_ros.core.motion.trajectory import feedforward_efforts
 from screw_dynamics_ros.core.motion.trajectory.feasible_motion import (
     PASS,
     SLOW,
@@ -43,7 +41,9 @@ from .goal_preparation import (
     MAX_REASON_LENGTH,
     OldGoalError,
     Settings,
+    efforts_of,
     joint_step,
+    measured_state,
     motion_of,
     write,
 )
@@ -182,7 +182,7 @@ def join_chunk(
     start, time = times_of(message, given, now, lead)
     before, note = motion_before(queried, given.joints, sent, now, settings.start_tolerance)
     join = now + round(start * NANOSECONDS)
-    state = before.at(join, given.joints) if before else measured(queried, given)
+    state = before.at(join, given.joints) if before else measured_state(queried, given.joints)
     if reaction == HOLD:
         given.q[:] = state[0]
     rest = resting_configuration(queried, given)
@@ -212,16 +212,9 @@ def join_chunk(
         q, v, a = (np.vstack([*each, row]) for each, row in zip(zip(*moving), rows))
         rows = q, v, a
     moved = held_at_end(whole(times, *rows))
-    efforts = settings.effort_share * feedforward_efforts(
-        queried.robot, moved, queried.payloads, settings.compensated_terms
-    )
-    if not np.isfinite(efforts).all():
-        raise NotFiniteError('efforts along the chunk are not finite')
+    efforts = efforts_of(queried, settings, moved)
     message.header.stamp = time_message(now)
-    write(message, queried, given, moved, efforts, 0)
-    if not settings.effort_share:
-        for point in message.points:
-            point.effort = []
+    write(message, queried, given, moved, settings, efforts)
     places = coordinates(queried.robot, given.joints)[1]
     if motion.slowness > 1.0:
         note = '; '.join(filter(None, (note, f'slowed down {motion.slowness:.3g} times')))
@@ -280,12 +273,3 @@ def motion_before(
                 f'start_tolerance {tolerance:g}: joined at the measured state'
             )
     return sent, ''
-
-
-def measured(queried: ServiceModel, given: GivenTrajectory) -> State:
-    """Return the measured state of the joints of a chunk, with no acceleration."""
-    state = queried.measured
-    assert state is not None
-    places = [queried.joints.index(name) for name in given.joints]
-    rest = np.zeros(len(places))
-    return state.q[places], state.v[places] if state.has_velocity else rest, rest

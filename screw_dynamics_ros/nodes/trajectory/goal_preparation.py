@@ -21,6 +21,7 @@ from screw_dynamics_ros.core.motion.trajectory import (
     feedforward_efforts,
     sampled_motion,
 )
+from screw_dynamics_ros.core.motion.trajectory.joining import State
 from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath, completed_path, refined
 from screw_dynamics_ros.core.motion.trajectory.motion import Motion
 from screw_dynamics_ros.core.motion.trajectory.required_efforts import held_at_end
@@ -177,15 +178,10 @@ def change(goal: Any, queried: ServiceModel, settings: Settings, now: int) -> st
         is_measured=is_measured,
     )
     moved = held_at_end(feasible.motion)
-    efforts = feedforward_efforts(robot, moved, queried.payloads, settings.compensated_terms)
-    if not np.isfinite(efforts).all():
-        raise NotFiniteError('efforts along the trajectory are not finite')
+    efforts = efforts_of(queried, settings, moved)
     late = check_time(goal.trajectory, float(moved.time[-1]), now)
     check_start(queried, given.joints, moved, late, settings.start_tolerance)
-    write(goal.trajectory, queried, given, moved, settings.effort_share * efforts, first)
-    if not settings.effort_share:
-        for point in goal.trajectory.points:
-            point.effort = []
+    write(goal.trajectory, queried, given, moved, settings, efforts, first)
     if feasible.slowness > 1.0 and settings.scale_tolerances:
         scale_tolerances(goal, feasible.slowness)
     if not feasible.reason:
@@ -213,20 +209,26 @@ def path_of(queried: ServiceModel, given: JointTrajectory) -> tuple[JointPath, b
     time, rows = given.stamps / NANOSECONDS, [given.q, given.v, given.a]
     if time[0] < 0.0:
         raise ArgumentError(f'time_from_start of the trajectory begins at {time[0]:g} s')
-    start, measured = np.zeros(len(given.joints)), queried.measured
-    is_measured = time[0] > 0.0 and measured is not None
+    start = np.zeros(len(given.joints))
+    is_measured = time[0] > 0.0 and queried.measured is not None
     if is_measured:
-        assert measured is not None
-        places = [queried.joints.index(name) for name in given.joints]
-        start = measured.v[places] if measured.has_velocity else start
-        time = np.append(0.0, time)
-        begin = measured.q[places], start, np.zeros(len(places))
+        begin = measured_state(queried, given.joints)
+        start, time = begin[1], np.append(0.0, time)
         rows = [
             None if row is None else np.vstack([values, row]) for values, row in zip(begin, rows)
         ]
     q, v, a = rows
     assert q is not None
     return completed_path(time, q, v, a, start), is_measured
+
+
+def measured_state(queried: ServiceModel, joints: Sequence[str]) -> State:
+    """Return the measured q, v of some joints, without velocities at rest, and no acceleration."""
+    state = queried.measured
+    assert state is not None
+    places = [queried.joints.index(name) for name in joints]
+    rest = np.zeros(len(places))
+    return state.q[places], state.v[places] if state.has_velocity else rest, rest
 
 
 def whole_motion(
@@ -304,13 +306,23 @@ def joint_step(queried: ServiceModel, joint: str, position: float) -> float:
     return step
 
 
+def efforts_of(queried: ServiceModel, settings: Settings, motion: Motion) -> Array:
+    """Return the efforts for the points of a motion (N, nv); raises `NotFiniteError`."""
+    terms = settings.compensated_terms
+    efforts = feedforward_efforts(queried.robot, motion, queried.payloads, terms)
+    if not np.isfinite(efforts).all():
+        raise NotFiniteError('efforts along the trajectory are not finite')
+    return settings.effort_share * efforts
+
+
 def write(
     trajectory: Any,
     queried: ServiceModel,
     given: JointTrajectory,
     motion: Motion,
-    efforts: np.ndarray,
-    first: int,
+    settings: Settings,
+    efforts: Array,
+    first: int = 0,
 ) -> None:
     """Write a motion into a trajectory_msgs/JointTrajectory, from sample `first` on."""
     places_q, places_v = coordinates(queried.robot, given.joints)
@@ -320,7 +332,7 @@ def write(
         motion.q[first:, places_q],
         motion.v[first:, places_v],
         motion.a[first:, places_v],
-        efforts[first:, places_v],
+        efforts[first:, places_v if settings.effort_share else []],
     )
 
 
