@@ -482,6 +482,20 @@ def test_a_contact_stops_chunks(ros, reaction, back):
 
 
 @parameters(**WATCHED)
+def test_a_chunk_in_preparation_is_not_sent_after_a_contact(rig):
+    Flag(rig)
+    first = rig.push()
+    rig.go_to(rig.time + 1.5)
+    rig.follow()
+    rig.chunks._receive(chunk(q=wave(TIMES, 0.5)))
+    assert rig.chunks._is_busy
+    rig.proxy._react('contact', False)
+    rig.wait(lambda: len(rig.got) > 1 and not rig.chunks._is_busy)
+    assert rig.counts['sent'] == 2
+    np.testing.assert_allclose(Motion(rig.got[-1]).q[-1], first.at(rig.time)[0], atol=1e-4)
+
+
+@parameters(**WATCHED)
 def test_a_reaction_that_cannot_be_prepared_is_sent_as_it_is(rig, monkeypatch):
     flag = Flag(rig)
     first = rig.push()
