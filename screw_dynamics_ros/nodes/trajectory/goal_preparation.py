@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from rclpy.serialization import deserialize_message, serialize_message
 
-from screw_dynamics_ros.core import ArgumentError, ScrewDynamicsError, UnknownNameError
+from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError, UnknownNameError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import NotFiniteError
 from screw_dynamics_ros.core.motion.trajectory import (
@@ -21,9 +21,13 @@ from screw_dynamics_ros.core.motion.trajectory import (
     feedforward_efforts,
     sampled_motion,
 )
+from screw_dynamics_ros.core.motion.trajectory.joining import State
 from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath, completed_path, refined
 from screw_dynamics_ros.core.motion.trajectory.motion import Motion
 from screw_dynamics_ros.core.motion.trajectory.required_efforts import held_at_end
+from screw_dynamics_ros.core.motion.trajectory.retiming import described_limits
+from screw_dynamics_ros.core.tree.joint_limits import of_velocities
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.messages.trajectories import (
     MAX_DURATION_S,
@@ -43,6 +47,7 @@ from ..services.requests import RequestContext, ServiceModel, robot_of, service_
 
 #: Error codes of control_msgs/action/FollowJointTrajectory.
 SUCCESSFUL, INVALID_GOAL, INVALID_JOINTS, OLD_HEADER_TIMESTAMP = 0, -1, -2, -3
+PATH_TOLERANCE_VIOLATED = -4
 
 MAX_POINTS = 2000
 MAX_GIVEN_POINTS = 10_000  # of a goal: nothing else is relayed while a message is converted
@@ -60,6 +65,23 @@ class Settings:
     scale_tolerances: bool
     resolution: float
     start_tolerance: float
+    join_time: float = 0.1
+    acceleration_limits: Mapping[str, float] = field(default_factory=dict)
+    jerk_limits: Mapping[str, float] = field(default_factory=dict)
+
+    def limits(self, robot: Robot) -> tuple[Array, Array, Array]:
+        """Return the limits of effort, acceleration and jerk of a robot, (nv,) each."""
+        effort = robot.limits.effort * self.effort_limit_factor
+        acceleration = described_limits(robot, 'acceleration', 'deceleration')
+        jerk = described_limits(robot, 'jerk')
+        for limit, given in ((acceleration, self.acceleration_limits), (jerk, self.jerk_limits)):
+            for name, value in given.items():
+                if name in robot.joint_names:
+                    limit[robot.joint_names.index(name)] = value
+        effort, acceleration, jerk = (
+            of_velocities(robot, limit) for limit in (effort, acceleration, jerk)
+        )
+        return effort, acceleration, jerk
 
 
 @dataclass(frozen=True)
@@ -152,18 +174,14 @@ def change(goal: Any, queried: ServiceModel, settings: Settings, now: int) -> st
         queried.payloads,
         on_excess=settings.on_excess,
         effort_limit_factor=settings.effort_limit_factor,
+        acceleration_limits=settings.limits(robot)[1],
         is_measured=is_measured,
     )
     moved = held_at_end(feasible.motion)
-    efforts = feedforward_efforts(robot, moved, queried.payloads, settings.compensated_terms)
-    if not np.isfinite(efforts).all():
-        raise NotFiniteError('efforts along the trajectory are not finite')
+    efforts = efforts_of(queried, settings, moved)
     late = check_time(goal.trajectory, float(moved.time[-1]), now)
     check_start(queried, given.joints, moved, late, settings.start_tolerance)
-    write(goal.trajectory, queried, given, moved, settings.effort_share * efforts, first)
-    if not settings.effort_share:
-        for point in goal.trajectory.points:
-            point.effort = []
+    write(goal.trajectory, queried, given, moved, settings, efforts, first)
     if feasible.slowness > 1.0 and settings.scale_tolerances:
         scale_tolerances(goal, feasible.slowness)
     if not feasible.reason:
@@ -175,11 +193,11 @@ def check_tolerances(goal: Any) -> None:
     """Raise `NotFiniteError` for tolerances that are not finite: NaN would never be exceeded."""
     for kind in ('path_tolerance', 'goal_tolerance'):
         for tolerance in getattr(goal, kind):
-            for field in ('position', 'velocity', 'acceleration'):
-                value = getattr(tolerance, field)
+            for quantity in ('position', 'velocity', 'acceleration'):
+                value = getattr(tolerance, quantity)
                 if not np.isfinite(value):
                     raise NotFiniteError(
-                        f'{kind} of joint {shown(tolerance.name)!r}: {field} is {value}'
+                        f'{kind} of joint {shown(tolerance.name)!r}: {quantity} is {value}'
                     )
 
 
@@ -191,20 +209,26 @@ def path_of(queried: ServiceModel, given: JointTrajectory) -> tuple[JointPath, b
     time, rows = given.stamps / NANOSECONDS, [given.q, given.v, given.a]
     if time[0] < 0.0:
         raise ArgumentError(f'time_from_start of the trajectory begins at {time[0]:g} s')
-    start, measured = np.zeros(len(given.joints)), queried.measured
-    is_measured = time[0] > 0.0 and measured is not None
+    start = np.zeros(len(given.joints))
+    is_measured = time[0] > 0.0 and queried.measured is not None
     if is_measured:
-        assert measured is not None
-        places = [queried.joints.index(name) for name in given.joints]
-        start = measured.v[places] if measured.has_velocity else start
-        time = np.append(0.0, time)
-        begin = measured.q[places], start, np.zeros(len(places))
+        begin = measured_state(queried, given.joints)
+        start, time = begin[1], np.append(0.0, time)
         rows = [
             None if row is None else np.vstack([values, row]) for values, row in zip(begin, rows)
         ]
     q, v, a = rows
     assert q is not None
     return completed_path(time, q, v, a, start), is_measured
+
+
+def measured_state(queried: ServiceModel, joints: Sequence[str]) -> State:
+    """Return the measured q, v of some joints, without velocities at rest, and no acceleration."""
+    state = queried.measured
+    assert state is not None
+    places = [queried.joints.index(name) for name in joints]
+    rest = np.zeros(len(places))
+    return state.q[places], state.v[places] if state.has_velocity else rest, rest
 
 
 def whole_motion(
@@ -214,9 +238,16 @@ def whole_motion(
     robot = queried.robot
     times = refined(path.times, resolution, MAX_POINTS)
     rest = resting_configuration(queried, given)
+    return motion_of(robot, given.joints, rest, times, *path.samples(times))
+
+
+def motion_of(
+    robot: Robot, joints: Sequence[str], rest: Array, times: Array, *rows: Array
+) -> Motion:
+    """Return the motion of a robot from q, v, a (N, n) of some joints; others rest at `rest`."""
     q, v, a = np.tile(rest, (len(times), 1)), *np.zeros((2, len(times), robot.nv))
-    places_q, places_v = coordinates(robot, given.joints)
-    q[:, places_q], v[:, places_v], a[:, places_v] = path.samples(times)
+    places_q, places_v = coordinates(robot, joints)
+    q[:, places_q], v[:, places_v], a[:, places_v] = rows
     return sampled_motion(robot, times, q, v, a)
 
 
@@ -253,13 +284,10 @@ def check_start(
     robot = queried.robot
     places_q, places_v = coordinates(robot, joints)
     speeds = robot.limits.velocity[places_v]
-    periodic = {each.name for each in robot.description.joints if each.kind.is_periodic}
     for name, place, speed in zip(joints, places_q, speeds):
         measured = queried.measured.q[queried.joints.index(name)]
         first = np.interp(max(since, 0.0), motion.time, motion.q[:, place])
-        step = first - measured
-        if name in periodic:
-            step = np.remainder(step + np.pi, 2.0 * np.pi) - np.pi
+        step = joint_step(queried, name, first)
         if abs(step) > tolerance + (-since * speed if since < 0.0 else 0.0):
             raise ArgumentError(
                 f'joint {name!r} would step by {step:.4g} from {measured:.4g} to {first:.4g}, more '
@@ -268,13 +296,33 @@ def check_start(
             )
 
 
+def joint_step(queried: ServiceModel, joint: str, position: float) -> float:
+    """Return the way of a joint from where it is measured; modulo 2 pi if it is periodic."""
+    assert queried.measured is not None
+    step = float(position - queried.measured.q[queried.joints.index(joint)])
+    kinds = {each.name: each.kind for each in queried.robot.description.joints}
+    if kinds[joint].is_periodic:
+        step = float(np.remainder(step + np.pi, 2.0 * np.pi) - np.pi)
+    return step
+
+
+def efforts_of(queried: ServiceModel, settings: Settings, motion: Motion) -> Array:
+    """Return the efforts for the points of a motion (N, nv); raises `NotFiniteError`."""
+    terms = settings.compensated_terms
+    efforts = feedforward_efforts(queried.robot, motion, queried.payloads, terms)
+    if not np.isfinite(efforts).all():
+        raise NotFiniteError('efforts along the trajectory are not finite')
+    return settings.effort_share * efforts
+
+
 def write(
     trajectory: Any,
     queried: ServiceModel,
     given: JointTrajectory,
     motion: Motion,
-    efforts: np.ndarray,
-    first: int,
+    settings: Settings,
+    efforts: Array,
+    first: int = 0,
 ) -> None:
     """Write a motion into a trajectory_msgs/JointTrajectory, from sample `first` on."""
     places_q, places_v = coordinates(queried.robot, given.joints)
@@ -284,7 +332,7 @@ def write(
         motion.q[first:, places_q],
         motion.v[first:, places_v],
         motion.a[first:, places_v],
-        efforts[first:, places_v],
+        efforts[first:, places_v if settings.effort_share else []],
     )
 
 

@@ -80,6 +80,8 @@ class Relay:
         The goal at the controller.
     stop : str
         Reason for its cancellation at the controller; empty without one, or if it was refused.
+    code : int
+        Error code of its result if it is canceled for that reason; 0: that of the controller.
     asked : float
         When that began, on the monotonic clock [s].
     canceling : rclpy.task.Future or None
@@ -101,6 +103,7 @@ class Relay:
     note: str = ''
     controller: Any = None
     stop: str = ''
+    code: int = SUCCESSFUL
     asked: float = 0.0
     canceling: Any = None
     answered: Any = None
@@ -129,6 +132,8 @@ class GoalRelay:
         Converts a goal to the one that is sent to the controller.
     timeout : callable
         Returns the timeout of the controller [s].
+    on_idle : callable
+        Called when a goal has ended and no other one is pending or active.
 
     Attributes
     ----------
@@ -143,10 +148,16 @@ class GoalRelay:
     """
 
     def __init__(
-        self, node: Node, name: str, controller: str, prepare: Prepare, timeout: Callable[[], float]
+        self,
+        node: Node,
+        name: str,
+        controller: str,
+        prepare: Prepare,
+        timeout: Callable[[], float],
+        on_idle: Callable[[], None] = lambda: None,
     ) -> None:
         self._node, self._controller = node, controller
-        self._prepare, self._timeout = prepare, timeout
+        self._prepare, self._timeout, self._on_idle = prepare, timeout, on_idle
         self.coming: Relay | None = None
         self.running: Relay | None = None
         self.refusal, self.note, self.fault = '', '', ''
@@ -173,6 +184,11 @@ class GoalRelay:
     def is_ready(self) -> bool:
         """Whether the action server of the controller is available."""
         return bool(self._client.server_is_ready())
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no goal is pending or active."""
+        return self.coming is None and self.running is None
 
     def _servers(self) -> frozenset[bytes]:
         """Return the publishers of the states of goals at the controller.
@@ -273,7 +289,8 @@ class GoalRelay:
         result = response.result
         stop = '' if response.status == SUCCEEDED else relay.stop
         texts = (stop, relay.note, result.error_string)
-        self._end(relay, response.status, result.error_code, '; '.join(filter(None, texts)))
+        code = relay.code if stop and relay.code else result.error_code
+        self._end(relay, response.status, code, '; '.join(filter(None, texts)))
 
     # --- cancellation -----------------------------------------------------------------------------
 
@@ -340,7 +357,7 @@ class GoalRelay:
                 self._end(other, ABORTED, INVALID_GOAL, self.fault)
         if self._is_ending:
             self._give_up(relay, f'{relay.stop}; {self.fault}')
-        relay.stop = ''
+        relay.stop, relay.code = '', SUCCESSFUL
 
     def _give_up(self, relay: Relay, reason: str) -> None:
         """Abort a goal that the controller no longer reports."""
@@ -371,6 +388,8 @@ class GoalRelay:
         for other in relay.stopped_by:
             if other.phase is not Phase.ENDED:
                 self._end(other, SUCCEEDED, SUCCESSFUL, '')
+        if self.is_idle:
+            self._on_idle()
 
     def _finished(self, handle: Any, status: int, result: Any) -> Any:
         """Set the final state of a client's goal; return the result."""
@@ -429,10 +448,15 @@ class GoalRelay:
     def stop_all(self) -> None:
         """Refuse new goals and cancel the active one, because the process is shutting down."""
         self._is_ending = True
+        self.interrupt('the trajectory proxy is shutting down')
+
+    def interrupt(self, reason: str, code: int = SUCCESSFUL) -> None:
+        """Abort the pending goal and cancel the active one, with a reason and an error code."""
         if self.coming is not None:
-            self._end(self.coming, ABORTED, INVALID_GOAL, 'the trajectory proxy is shutting down')
+            self._end(self.coming, ABORTED, code or INVALID_GOAL, reason)
         if self.running is not None:
-            self._cancel(self.running, 'the trajectory proxy is shutting down')
+            self.running.code = self.running.code or code
+            self._cancel(self.running, reason)
 
 
 def answer(relay: Relay, response: CancelResponse) -> None:

@@ -11,13 +11,17 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message, serialize_message
+from std_srvs.srv import Trigger
 
-from screw_dynamics_ros.core import Robot, ScrewDynamicsError
+from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.messages.cdr import stamp_of_clock
+from screw_dynamics_ros.ros.messages.trajectories import read_trajectory, stamp_of
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.latest import Latest
@@ -28,10 +32,14 @@ from screw_dynamics_ros.ros.topics.channel import Channel
 from ..hosting.host import ModelHost
 from ..hosting.node_process import Process
 from ..model.parts import Adopted, Plan, Stage
-from ..services.requests import pickled
+from ..services.requests import RequestContext, pickled
+from .chunk_preparation import SentMotion
+from .chunk_stream import IMPEDANCE, OWN, ChunkStream
+from .contact_watch import COMPLIANT, RETREAT, ContactWatch
 from .goal_preparation import (
     INVALID_GOAL,
     MAX_GIVEN_POINTS,
+    PATH_TOLERANCE_VIOLATED,
     PreparedGoal,
     Settings,
     prepare,
@@ -49,7 +57,8 @@ except ImportError:
 
 T = TypeVar('T')
 
-ACTION = '~/follow_joint_trajectory'
+ACTION, RESUME = '~/follow_joint_trajectory', '~/resume'
+COMPLIANT_STIFFNESS = 0.1  # after a contact, part of that before
 DELIVERY_TIMEOUT_S = 0.3  # for the last results to reach their clients
 
 ABSENT = (
@@ -79,12 +88,13 @@ class TrajectoryProxy:
 
     def __init__(self, node: Node, host: ModelHost) -> None:
         self._node, self._host = node, host
-        self._parameters = Parameters(node, TABLE)
+        self._parameters = Parameters(node, TABLE, self._check)
+        self._check(self._parameters.values)
         self._worker = Worker('prepares trajectories')
         # Only the newest robot and the newest goal are processed, in turns, in the other process.
-        self._compilation, self._preparation = (
+        self._compilation, self._preparation, self._joining = (
             Latest[None](f'{what} trajectories', in_ordinary_time=False)
-            for what in ('compilation for', 'preparation of')
+            for what in ('compilation for', 'preparation of', 'joining of')
         )
         self._duration = 0.0  # of the latest preparation [s]
         self._ends: float | None = None
@@ -109,6 +119,23 @@ class TrajectoryProxy:
             node.resolve_service_name(self._parameters['controller_action']),
             self._prepare,
             lambda: self._parameters['controller_timeout'],
+            lambda: self._chunks.begin(),
+        )
+        self._chunks = ChunkStream(
+            node,
+            self._actions,
+            self._parameters,
+            self._situation,
+            self._settings,
+            partial(self._ask, self._joining),
+            self._clear,
+            lambda: self.relay is not None and self.relay.is_idle,
+        )
+        self._watch = ContactWatch(
+            self._actions, self._parameters, lambda: self._is_moving, self._react
+        )
+        self._actions.create_service(
+            Trigger, node.resolve_service_name(RESUME), FAULTS.guarded('~/resume', self._resume)
         )
         host.endings.append(self)
 
@@ -124,6 +151,8 @@ class TrajectoryProxy:
 
     def bind(self, adopted: Adopted[Plan]) -> list[Channel]:
         """Compile the functions for goals of a new robot, before the first goal."""
+        if self.relay is not None:
+            self._chunks.forget()
         robot = pickled(adopted.model.robot)
 
         def task() -> None:
@@ -135,6 +164,17 @@ class TrajectoryProxy:
 
     # --- goals ------------------------------------------------------------------------------------
 
+    def _check(self, given: dict[str, Any]) -> None:
+        """Refuse numbers that do not fit the named joints, and reactions without frames."""
+        values = {**self._parameters.values, **given}
+        OWN.check(values)
+        has_gains = values['chunk_output'] == IMPEDANCE and values['impedance_stiffness']
+        if values['contact_reaction'] == COMPLIANT and not has_gains:
+            raise ArgumentError(
+                f'contact_reaction {COMPLIANT} needs chunk_output {IMPEDANCE}, and '
+                'impedance_stiffness of all joints'
+            )
+
     def _settings(self) -> Settings:
         names = (
             'on_excess',
@@ -144,8 +184,20 @@ class TrajectoryProxy:
             'scale_tolerances',
             'resolution',
             'start_tolerance',
+            'join_time',
         )
-        return Settings(*(self._parameters[name] for name in names))
+        limits = (OWN.of(name, self._parameters) for name in OWN.numbers[:2])
+        return Settings(*(self._parameters[name] for name in names), *limits)
+
+    def _situation(self) -> RequestContext:
+        """Return the current context; raises `ScrewDynamicsError` if efforts are unknown."""
+        with STATE_LOCK:  # no output of this node reads the motion of the base
+            self._host.base_source.prepare()
+            self._host.multi_dof_source.prepare()
+        suspension = self._host.suspension
+        if suspension:
+            raise ArgumentError(f'no efforts can be computed: {suspension}')
+        return self._host.situation(self._host.payloads.bodies())
 
     def _prepare(self, goal: Any, done: Callable[[Any, int, str], None]) -> None:
         """Prepare a goal in the other process; `done` is called in the thread of the actions."""
@@ -154,41 +206,52 @@ class TrajectoryProxy:
             text = f'the trajectory has {count} points, at most {MAX_GIVEN_POINTS} are accepted'
             done(None, INVALID_GOAL, f'{text}; send fewer, the controller interpolates')
             return
-        with STATE_LOCK:  # no output of this node reads the motion of the base
-            self._host.base_source.prepare()
-            self._host.multi_dof_source.prepare()
-        suspension = self._host.suspension
-        if suspension:
-            done(None, INVALID_GOAL, f'no efforts can be computed: {suspension}')
-            return
         try:
-            situation = self._host.situation(self._host.payloads.bodies())
+            situation, fault = self._situation(), self._watch.fault
         except ScrewDynamicsError as error:
-            done(None, INVALID_GOAL, str(error))
+            fault = str(error)
+        if fault:
+            done(None, INVALID_GOAL, fault)
             return
-        now, begin = stamp_of_clock(self._node.get_clock().now().nanoseconds), time.monotonic()
+        now = stamp_of_clock(self._node.get_clock().now().nanoseconds)
+
+        def finish(prepared: PreparedGoal | WorkerError) -> None:
+            if isinstance(prepared, WorkerError):
+                text = f'the trajectory could not be prepared: {prepared}'
+                prepared = PreparedGoal(b'', INVALID_GOAL, text)
+            kind, data = FollowJointTrajectory.Goal, prepared.data
+            if data:
+                self._chunks.forget()
+            goal = deserialize_message(data, kind) if data else None
+            done(goal, prepared.code, prepared.text)
+
         arguments = situation, self._settings(), serialize_message(goal), now
+        self._ask(self._preparation, prepare, arguments, finish)
+
+    def _ask(
+        self,
+        thread: Latest[None],
+        function: Callable[..., T],
+        arguments: tuple[Any, ...],
+        finish: Callable[[T | WorkerError], None],
+    ) -> None:
+        """Call a function in the other process, then `finish` in the thread of the actions."""
+        begin = time.monotonic()
 
         def task() -> None:
+            found: T | WorkerError
             try:
-                prepared = self._call(prepare, *arguments)
+                found = self._call(function, *arguments)
             except WorkerError as error:
-                prepared = PreparedGoal(
-                    b'', INVALID_GOAL, f'the trajectory could not be prepared: {error}'
-                )
+                found = error
             self._duration = time.monotonic() - begin
             executor = self._actions.executor
             if executor is not None:
                 executor.create_task(
-                    FAULTS.guarded('a prepared trajectory', partial(finish, prepared))
+                    FAULTS.guarded('a prepared trajectory', partial(finish, found))
                 )
 
-        def finish(prepared: PreparedGoal) -> None:
-            kind, data = FollowJointTrajectory.Goal, prepared.data
-            goal = deserialize_message(data, kind) if data else None
-            done(goal, prepared.code, prepared.text)
-
-        self._preparation.ask(task)
+        thread.ask(task)
 
     def _call(self, function: Callable[..., T], *arguments: Any) -> T:
         """Call a function in the other process; repeat the call once if the process has died."""
@@ -198,6 +261,51 @@ class TrajectoryProxy:
             raise
         except WorkerError:  # it may have died while idle
             return self._worker.call(function, *arguments)
+
+    # --- chunks and contacts ----------------------------------------------------------------------
+
+    @property
+    def _is_moving(self) -> bool:
+        return self.relay is not None and (not self.relay.is_idle or self._chunks.is_moving)
+
+    def _clear(self) -> str:
+        """End goals because a chunk has come; return why it is refused, '' if it is not."""
+        assert self.relay is not None
+        fault = self._watch.fault or ('the proxy is shutting down' if self._ends else '')
+        if not fault and not self.relay.is_idle:
+            self.relay.interrupt('replaced by a trajectory on ~/joint_trajectory')
+        return fault
+
+    def _react(self, reason: str, is_lost: bool) -> None:
+        """Stop the motion at a contact, or because a watched topic is silent."""
+        if not self._is_moving or self._chunks.halted:
+            return
+        assert self.relay is not None
+        reaction = '' if is_lost else self._parameters['contact_reaction']
+        back = self._parameters['retreat_time'] if reaction == RETREAT else 0.0
+        motion = self._chunks.sent
+        if not self.relay.is_idle:  # the controller holds where it cancels
+            motion = self._motion_of_goal() if back else None
+            self.relay.interrupt(reason, PATH_TOLERANCE_VIOLATED)
+        factor = COMPLIANT_STIFFNESS if reaction == COMPLIANT else 1.0
+        self._chunks.react(reason, motion, back, factor)
+
+    def _motion_of_goal(self) -> SentMotion | None:
+        """Return the motion that the controller executes, None if it has none."""
+        running = None if self.relay is None else self.relay.running
+        if running is None:
+            return None
+        message, now = running.goal.trajectory, self._node.get_clock().now().nanoseconds
+        since = round((time.monotonic() - running.since) * NANOSECONDS)
+        given = read_trajectory(message, message.joint_names)
+        rows = np.array([given.q, given.v, given.a, np.zeros_like(given.q)])
+        start = stamp_of(message) or now - since
+        return SentMotion(given.joints, start, given.stamps / NANOSECONDS, rows)
+
+    def _resume(self, _: Any, response: Any) -> Any:
+        self._chunks.resume()
+        response.success = True
+        return response
 
     # --- end --------------------------------------------------------------------------------------
 
@@ -235,6 +343,9 @@ class TrajectoryProxy:
             status.report(Level.WARN, f'the latest goal was refused: {relay.refusal}')
         if relay.fault:
             status.report(Level.WARN, relay.fault)
+        self._chunks.report(status)
+        if self._watch.fault:
+            status.report(Level.WARN, f'motions are refused: {self._watch.fault}')
         self._worker.report(status, 'the next goal starts another one')
         goals = {'pending': relay.coming, 'active': relay.running}
         status.values['goal'] = (

@@ -269,3 +269,19 @@ def test_reasons_of_refusals_have_codes():
     assert text == 'time_from_start of the trajectory begins at -0.5 s'
     _, code, text = prepared(goal(names=('joint1', 'x' * 5000)))
     assert len(text) <= 1010
+
+
+def test_limits_of_acceleration_of_the_description_and_of_parameters():
+    """Of URDF 1.2; parameters take precedence. Jerk is unlimited for goals."""
+    described = LIMITED.replace('<robot ', '<robot version="1.2" ').replace(
+        '<limit ', '<limit acceleration="1.5" deceleration="1.2" jerk="1e-3" '
+    )
+    times, q = (0.0, 0.5, 1.0), np.array([[0.0, 0.0], [0.15, 0.1], [0.3, 0.2]])
+    free = np.abs(arrays(prepared(goal(times, q))[0])[3]).max(axis=0)
+    assert free[0] > 1.5
+    slow = np.abs(arrays(prepared(goal(times, q), urdf=described)[0])[3])
+    assert slow.max() < 1.2 * 1.01
+    own = {'joint1': 1.0}
+    found, _, text = prepared(goal(times, q), urdf=described, acceleration_limits=own)
+    assert np.abs(arrays(found)[3][:, 0]).max() < 1.01
+    assert 'acceleration of joint' in text

@@ -6,8 +6,6 @@
 Time in which the controller has to answer goes on when we say so.
 """
 
-import threading
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -23,162 +21,28 @@ from geometry_msgs.msg import TransformStamped
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
-from rclpy.action import ActionClient, CancelResponse
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.action import CancelResponse
 from rclpy.node import Node
-from rclpy.parameter import Parameter
 from rclpy.task import Future
 from tf2_msgs.msg import TFMessage
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.model.parts import Adopted, Plan
 from screw_dynamics_ros.nodes.trajectory import goal_relay, trajectory_proxy
 from screw_dynamics_ros.nodes.trajectory.goal_preparation import prepare
 from screw_dynamics_ros.nodes.trajectory.goal_relay import ABORTED, CANCELED, SUCCEEDED, Phase
 from screw_dynamics_ros.nodes.trajectory.trajectory_proxy import TrajectoryProxy
-from screw_dynamics_ros.ros.messages.trajectories import duration_stamp, set_duration
+from screw_dynamics_ros.ros.messages.trajectories import duration_stamp
 from screw_dynamics_ros.ros.process.worker import FunctionError, WorkerError
 from screw_dynamics_ros.ros.status import Level
 from support.host_bench import Clock
 from support.planar_2r import LIMITED
-from support.recording_controller import RecordingController
+from support.proxy_rig import JOINTS, Rig, goal
 
-DEADLINE = 300.0  # s; only a failing test waits that long
-JOINTS = ('joint1', 'joint2')
 OK, INVALID_GOAL, INVALID_JOINTS, OLD = 0, -1, -2, -3
 EXECUTING = 2  # of action_msgs/GoalStatus
 STATUS_NAMES = {SUCCEEDED: 'succeeded', CANCELED: 'canceled', ABORTED: 'aborted'}
-
-
-def goal(times=(0.0, 1.0, 2.0), q=((0, 0), (0.1, 0.2), (0.2, 0.1)), names=JOINTS, **fields):
-    message = JointTrajectory(joint_names=list(names))
-    for time_from_start, values in zip(times, q):
-        point = JointTrajectoryPoint(positions=list(map(float, values)))
-        set_duration(point.time_from_start, time_from_start)
-        message.points.append(point)
-    return FollowJointTrajectory.Goal(trajectory=message, **fields)
-
-
-class Sent:
-    """A goal as its client sees it."""
-
-    def __init__(self, rig, message):
-        self.rig, self.feedback = rig, []
-        future = rig.client.send_goal_async(message, lambda each: self.feedback.append(each))
-        rig.wait(future.done)
-        self.handle = future.result()
-        assert self.handle.accepted
-        self._result = self.handle.get_result_async()
-
-    @property
-    def ended(self):
-        return self._result.done()
-
-    def cancel(self):
-        return self.handle.cancel_goal_async()
-
-    def result(self):
-        """Wait for the end; return status, error code and text."""
-        self.rig.wait(self._result.done)
-        answer = self._result.result()
-        return answer.status, answer.result.error_code, answer.result.error_string
-
-
-class Rig:
-    """Client and proxy, run by one executor, and the controller, which may stand still."""
-
-    count = 0
-
-    def __init__(self, clock, **parameters):
-        Rig.count += 1
-        self.clock = clock
-        self.space = f'/rig{Rig.count}'
-        self.executor = SingleThreadedExecutor()
-        self.node = Node('trajectory_proxy', namespace=self.space, parameter_overrides=[
-            Parameter(name, value=value)
-            for name, value in {
-                'robot_description': LIMITED,
-                'gravity': [0.0, -9.81, 0.0],
-                'controller_action': 'arm/follow_joint_trajectory',
-                'controller_timeout': 0.5,
-                **parameters,
-            }.items()
-        ])  # fmt: skip
-        self.host = ModelHost(self.node)
-        self.proxy = TrajectoryProxy(self.node, self.host)
-        self.host.add(self.proxy, self.node)
-        self.host.start()
-        self.other = Node('others', namespace=self.space)
-        self.client = ActionClient(
-            self.other, FollowJointTrajectory, 'trajectory_proxy/follow_joint_trajectory'
-        )
-        self.arm, self.stands_still = None, False
-        self.robot, self.of_robot = Node('robot', namespace=self.space), SingleThreadedExecutor()
-        self.of_robot.add_node(self.robot)
-        for node in (self.node, *self.proxy.nodes, self.other):
-            self.executor.add_node(node)
-        self.wait(lambda: self.host.model is not None and self.client.server_is_ready())
-
-    def start_controller(self):
-        self.arm = RecordingController(self.robot, 'arm/follow_joint_trajectory')
-        self.wait(lambda: self.proxy.relay.is_ready)
-
-    def kill_controller(self):
-        self.arm.server.destroy()
-        self.arm = None
-        self.wait(lambda: not self.proxy.relay.is_ready)
-
-    def wait(self, condition):
-        end = time.monotonic() + DEADLINE
-        while not condition():
-            assert time.monotonic() < end
-            self.turn()
-
-    def pass_time(self, seconds):
-        """Let time pass, and what is due be done."""
-        self.clock.offset += seconds
-        self.proxy.relay._watch()
-
-    def turn(self):
-        self.executor.spin_once(0.002)
-        if not self.stands_still:
-            self.of_robot.spin_once(0)
-
-    def send(self, message=None):
-        return Sent(self, goal() if message is None else message)
-
-    def run(self, message=None):
-        """Send a goal; return it when the controller executes it."""
-        before = len(self.arm.goals)
-        sent = self.send(message)
-        self.wait(lambda: len(self.arm.goals) > before and self.proxy.relay.coming is None)
-        return sent
-
-    def busy_preparation(self):
-        """Let goals wait for their preparation until the event that is returned is set."""
-        begun, gate = threading.Event(), threading.Event()
-
-        def task():
-            begun.set()
-            gate.wait(DEADLINE)
-
-        self.proxy._preparation.ask(task)
-        assert begun.wait(DEADLINE)
-        return gate
-
-    def set(self, **values):
-        parameters = [Parameter(name, value=value) for name, value in values.items()]
-        assert self.node.set_parameters_atomically(parameters).successful
-
-    def close(self):
-        self.proxy._worker.end()
-        self.executor.shutdown()
-        self.of_robot.shutdown()
-        for node in (self.node, *self.proxy.nodes, self.other, self.robot):
-            node.destroy_node()
 
 
 @pytest.fixture(scope='module')

@@ -4,6 +4,7 @@
 """Requirements of trajectories: efforts, exceeded limits, largest speed and payload."""
 
 from .feasible_motion import FeasibleMotion, feasible_motion
+from .joining import JoinedPath, free_path, joined
 from .limits import LimitExcess, exceeded_limits
 from .motion import Motion, sampled_motion
 from .payload_capacity import PayloadCapacity, payload_capacity
@@ -13,6 +14,7 @@ from .time_scaling import SpeedLimit, largest_speed_factor
 
 __all__ = [
     'FeasibleMotion',
+    'JoinedPath',
     'LimitExcess',
     'Motion',
     'MotionWithEfforts',
@@ -22,6 +24,8 @@ __all__ = [
     'exceeded_limits',
     'feasible_motion',
     'feedforward_efforts',
+    'free_path',
+    'joined',
     'largest_speed_factor',
     'payload_capacity',
     'retimed',

@@ -63,9 +63,10 @@ def feasible_motion(
     *,
     on_excess: str = SLOW,
     effort_limit_factor: float = 1.0,
+    acceleration_limits: Array | None = None,
     is_measured: bool = False,
 ) -> FeasibleMotion:
-    """Return a motion within the limits of position, velocity and effort.
+    """Return a motion within the limits of position, velocity, effort and acceleration.
 
     Parameters
     ----------
@@ -81,6 +82,8 @@ def feasible_motion(
         returned as it is.
     effort_limit_factor : float
         Part of the effort limits that the motion may use, (0, 1].
+    acceleration_limits : (nv,) array, optional
+        [rad/s^2, m/s^2]; not checked by default.
     is_measured : bool
         Whether the first sample is where the robot is: it need not be within the limits.
 
@@ -90,20 +93,23 @@ def feasible_motion(
         With the joint, the time, the value and the limit.
     """
     limits = of_velocities(robot, robot.limits.effort) * effort_limit_factor
-    exceeded = significant(robot, motion, payloads, limits, is_measured)
+    bounds = limits, acceleration_limits
+    exceeded = significant(robot, motion, payloads, is_measured, *bounds)
     if on_excess == PASS or not exceeded:
         return FeasibleMotion(motion, exceeded)
     out_of_reach = [excess for excess in exceeded if excess.quantity == 'position']
     if out_of_reach or on_excess == REFUSE or len(motion.time) == 1:
         raise ExceededLimitError(str((out_of_reach or exceeded)[0]))
-    slow = retimed(robot, motion, payloads, effort_limits=limits)
+    slow = retimed(
+        robot, motion, payloads, effort_limits=limits, acceleration_limits=acceleration_limits
+    )
     if not slow.feasible:
         raise ExceededLimitError(f'{exceeded[0]}; no speed is slow enough')
     if motion.v[0].any() and slow.speed[0] < 1.0 - MAX_START_VELOCITY_LOSS:
         raise ExceededLimitError(
             f'{exceeded[0]}; it cannot be slowed down from its start, where the robot moves already'
         )
-    left = significant(robot, slow.motion, payloads, limits, is_measured)
+    left = significant(robot, slow.motion, payloads, is_measured, *bounds)
     if left:
         raise ExceededLimitError(f'{left[0]}, also after it has been slowed down')
     slowness = float(np.ptp(slow.motion.time) / np.ptp(motion.time))
@@ -114,10 +120,10 @@ def significant(
     robot: Robot,
     motion: Motion,
     payloads: Mapping[str, RigidBody] | None,
-    effort_limits: Array,
     is_measured: bool,
+    *limits: Array | None,
 ) -> list[LimitExcess]:
-    """Return where a motion exceeds limits by more than rounding."""
+    """Return where a motion exceeds limits by more than rounding; those of `exceeded_limits`."""
     efforts = required_efforts(robot, motion, payloads)
     start = float(motion.time[0])
 
@@ -127,5 +133,5 @@ def significant(
             return excess.amount > POSITION_TOLERANCE and not is_start
         return excess.amount > LIMIT_TOLERANCE * abs(excess.limit)
 
-    found = exceeded_limits(robot, motion, efforts, effort_limits)
+    found = exceeded_limits(robot, motion, efforts, *limits)
     return [excess for excess in found if counts(excess)]

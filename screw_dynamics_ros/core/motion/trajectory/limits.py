@@ -33,11 +33,11 @@ class LimitExcess:
     Attributes
     ----------
     joint : str
-    quantity : {'position', 'velocity', 'effort'}
+    quantity : {'position', 'velocity', 'effort', 'acceleration', 'jerk'}
     start, end : float
         Times of its first and its last sample [s].
     time, value : float
-        The sample furthest beyond [s], and what it has there [rad, m; 1/s; N m, N].
+        The sample furthest beyond [s], and what it has there [rad, m; 1/s, 1/s^2, 1/s^3; N m, N].
     limit : float
         The bound on that side, with its sign.
     """
@@ -63,7 +63,12 @@ class LimitExcess:
 
 
 def exceeded_limits(
-    robot: Robot, motion: Motion, efforts: Array, effort_limits: Array | None = None
+    robot: Robot,
+    motion: Motion,
+    efforts: Array,
+    effort_limits: Array | None = None,
+    acceleration_limits: Array | None = None,
+    jerk_limits: Array | None = None,
 ) -> list[LimitExcess]:
     """Return where a motion leaves the limits of the joints, in the order of time.
 
@@ -77,19 +82,29 @@ def exceeded_limits(
         [N m, N].
     effort_limits : (nv,) array, optional
         Instead of those of the robot [N m, N].
+    acceleration_limits, jerk_limits : (nv,) arrays, optional
+        [1/s^2, 1/s^3]; not checked by default. The jerk of a sample is that up to the next one.
     """
     limits, names = robot.limits, velocity_names(robot)
     lower, upper = position_limits(robot)
     speed = of_velocities(robot, limits.velocity)
     effort = of_velocities(robot, limits.effort) if effort_limits is None else effort_limits
-    return sorted(
-        [
-            *stretches('position', coordinate_names(robot), motion.time, motion.q, lower, upper),
-            *stretches('velocity', names, motion.time, motion.v, -speed, speed),
-            *stretches('effort', names, motion.time, efforts, -effort, effort),
-        ],
-        key=lambda excess: excess.start,
-    )
+    found = stretches('position', coordinate_names(robot), motion.time, motion.q, lower, upper)
+    for quantity, values, bound in (
+        ('velocity', motion.v, speed),
+        ('effort', efforts, effort),
+        ('acceleration', motion.a, acceleration_limits),
+        ('jerk', jerks(motion) if jerk_limits is not None else motion.a, jerk_limits),
+    ):
+        if bound is not None:
+            found += stretches(quantity, names, motion.time, values, -bound, bound)
+    return sorted(found, key=lambda excess: excess.start)
+
+
+def jerks(motion: Motion) -> Array:
+    """Return the mean jerk from each sample to the next one (N, nv), 0 for the last one."""
+    changes = np.diff(motion.a, axis=0) / np.diff(motion.time)[:, None]
+    return np.append(changes, np.zeros((1, motion.a.shape[1])), axis=0)
 
 
 def stretches(

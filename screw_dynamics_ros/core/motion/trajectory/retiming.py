@@ -129,7 +129,10 @@ def retimed(
         return Retiming(False, motion, np.ones(len(motion.time)), name, time)
     bounds = [efforts]
     accelerations = checked(
-        robot, 'acceleration_limits', acceleration_limits, described_accelerations(robot)
+        robot,
+        'acceleration_limits',
+        acceleration_limits,
+        described_limits(robot, 'acceleration', 'deceleration'),
     )
     if np.isfinite(accelerations).any():
         bounds.append(
@@ -198,11 +201,11 @@ def joined(bounds: list[PathBounds]) -> PathBounds:
     )
 
 
-def described_accelerations(robot: Robot) -> Array:
-    """Return the limits of acceleration and deceleration of `joint_names` [rad/s^2, m/s^2]."""
+def described_limits(robot: Robot, *quantities: str) -> Array:
+    """Return for each of `joint_names` the smallest of some limits of its description."""
     limits = {joint.name: joint.limits for joint in robot.description.joints}
     found = [limits[name] for name in robot.joint_names]
-    return np.array([min(each.acceleration, each.deceleration) for each in found])
+    return np.array([min(getattr(each, name) for name in quantities) for each in found])
 
 
 def checked(robot: Robot, name: str, given: Array | None, default: Array) -> Array:
