@@ -397,7 +397,11 @@ CASES = {
         ('top', 'body'),
     ),
     'simulator': Case(
-        {'urdf': ROOT / 'urdf' / 'planar_2r.urdf', 'motion_amplitude': 0.0}, moves,
+        {
+            'urdf': ROOT / 'urdf' / 'planar_2r.urdf', 'motion_amplitude': 0.0,
+            'impedance_joints': '[joint2]', 'impedance_stiffness': '[200.0]',
+            'impedance_damping': '[5.0]',
+        }, moves,
         lambda: Names(('joint1', 'joint2'), ('base', 'link1', 'link2', 'tip')), nothing, ('tip',),
     ),
     'bringup': Case(
