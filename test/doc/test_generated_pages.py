@@ -70,7 +70,10 @@ def test_tables_that_are_missing_or_unknown_are_refused(page):
 
 def test_no_table_is_left_out():
     """Programs that measure torques and laws in a loop write their tables themselves."""
-    studies = 'how_to/external_torques', 'how_to/feedforward', 'reference/control_laws'
+    studies = (
+        *('how_to/external_torques', 'how_to/feedforward', 'how_to/teleoperation'),
+        'reference/control_laws',
+    )
     made = {*pages.PAGES, *(f'doc/{page}.md' for page in studies)}
     texts = {str(path.relative_to(ROOT)): path.read_text() for path in (ROOT / 'doc').rglob('*.md')}
     assert {page for page, text in texts.items() if pages.BLOCK.search(text)} <= made

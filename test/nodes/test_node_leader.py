@@ -49,9 +49,7 @@ def test_of_two_leaders_one_is_followed(start, connect, path):
         return list(follower.received['controller/feedforward'][-1].effort)
 
     law = LAWS['joint_impedance'].on(Robot.from_urdf(ARM))
-    expected = {
-        name: law.step(rest, rest, reference={'q': q})[0] for name, q in positions.items()
-    }
+    expected = {name: law.step(rest, rest, reference={'q': q})[0] for name, q in positions.items()}
 
     follower.expect(OUTPUTS, OK, 'ok', meanwhile=lambda: lead('one'))
     assert np.allclose(torques('one'), expected['one'])

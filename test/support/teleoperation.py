@@ -57,9 +57,11 @@ class Pairs:
     def __init__(self, robot, q, law, values, delays, **world):
         count, self.law, self.robot = len(q), law, robot
         self.arms = [SimulatedRobot(robot, q, count=count, **each) for each in ({}, world)]
-        self.kernel = robot.fuse(law.torques, law.next_memory, parameters=law.sizes) if (
-            law.memory.size
-        ) else robot.fuse(law.torques, parameters=law.sizes)
+        self.kernel = (
+            robot.fuse(law.torques, law.next_memory, parameters=law.sizes)
+            if (law.memory.size)
+            else robot.fuse(law.torques, parameters=law.sizes)
+        )
         self.parameters, self.rows = law.values_of(values), np.arange(count)
         self.delays, self.k = np.asarray(delays), 0
         self.memories = np.zeros((2, count, law.memory.size))

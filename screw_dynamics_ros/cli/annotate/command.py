@@ -57,7 +57,9 @@ def run(options: argparse.Namespace) -> int:
     """Write the annotated recording, or those of a folder; return the exit status."""
     heed_interrupts()
     if options.output is None and options.parquet is None and options.trajectory is None:
-        raise UnusableError('argument -o: give an output, or a table with --parquet, or --trajectory')
+        raise UnusableError(
+            'argument -o: give an output, or a table with --parquet, or --trajectory'
+        )
     request = request_of(options)
     if folders.is_folder_of_recordings(options.recording):
         return annotate_all(options, request)
@@ -74,7 +76,9 @@ def run(options: argparse.Namespace) -> int:
 def annotate_all(options: argparse.Namespace, request: Request) -> int:
     """Annotate a folder; return the exit status."""
     if options.output is None or options.parquet is not None or options.trajectory is not None:
-        raise UnusableError('a folder of recordings requires -o FOLDER, without --parquet and --trajectory')
+        raise UnusableError(
+            'a folder of recordings requires -o FOLDER, without --parquet and --trajectory'
+        )
     if options.output.exists() and not options.output.is_dir():
         raise UnusableError(f'argument -o: {options.output} is not a folder')
     every = folders.tasks(options.recording, options.output)

@@ -87,7 +87,9 @@ def joint_impedance(robot: Any, state: Any, reference: Any, parameters: Any, mem
     {
         'stiffness': STIFFNESS,
         'damping': DAMPING,
-        'resistance': Parameter(0.0, DAMPING.unit, 'damping that is felt', minimum=0.0, size=JOINTS),
+        'resistance': Parameter(
+            0.0, DAMPING.unit, 'damping that is felt', minimum=0.0, size=JOINTS
+        ),
         'round_trip': Parameter(0.0, 's', 'bound of the delay there and back', minimum=0.0),
     }
 )
@@ -105,7 +107,7 @@ def bilateral(robot: Any, state: Any, reference: Any, parameters: Any, memory: A
 
 @control_law(
     {
-        'share': Parameter(0.5, '1', 'of the external torques', minimum=0.0, maximum=10.0),
+        'share': Parameter(0.1, '1', 'of the external torques', minimum=0.0, maximum=10.0),
         'rate': Parameter(50.0, '1/s', 'of the observer', minimum=0.0),
     },
     memory={'momentum': JOINTS, 'known': JOINTS, 'external': JOINTS},

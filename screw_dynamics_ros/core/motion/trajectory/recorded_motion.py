@@ -28,8 +28,8 @@ def smooth_motion(robot: Robot, time: ArrayLike, q: ArrayLike, spacing: float = 
 
     The points of the motion are its knots, so that a controller which interpolates positions,
     velocities and accelerations moves along the spline. It begins and ends at rest, where the
-    recording begins and ends, and takes `2 REST_SPACINGS` spacings longer. Positions up to
-    `LIMIT_TOLERANCE` beyond limits become the limits.
+    recording begins and ends, and takes `2 REST_SPACINGS` spacings longer. It is within the limits
+    of position; the recording may exceed them by `LIMIT_TOLERANCE`.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ def smooth_motion(robot: Robot, time: ArrayLike, q: ArrayLike, spacing: float = 
         )
     low, high = position_limits(robot)
     beyond = np.maximum(low - positions, positions - high)
-    k, i = np.unravel_index(np.argmax(beyond), beyond.shape)
-    if beyond[k, i] > LIMIT_TOLERANCE:
+    if beyond.max() > LIMIT_TOLERANCE:
+        k, i = divmod(int(np.argmax(beyond)), robot.nq)
         raise ArgumentError(
             f'position of joint {coordinate_names(robot)[i]!r} beyond its limits at {t[k]:.3g} s: '
             f'{positions[k, i]:.4g} is not in [{low[i]:g}, {high[i]:g}]'
@@ -75,9 +75,8 @@ def smooth_motion(robot: Robot, time: ArrayLike, q: ArrayLike, spacing: float = 
     knots = np.concatenate([np.zeros(DEGREE), points, np.full(DEGREE, points[-1])])
     rows = np.concatenate([before, positions, after])
     spline = make_lsq_spline(times, rows, knots, DEGREE)
-    q, v, a = (spline(points, order) for order in range(3))
-    q[[0, -1]] = positions[[0, -1]]
-    inside = np.clip(q, low, high)
-    moves = inside == q
-    moves[[0, -1]] = False
-    return sampled_motion(robot, points, inside, moves * v, moves * a)
+    # A spline is between the least and the largest of its coefficients; equal ones mean rest.
+    spline.c[:3], spline.c[-3:] = positions[0], positions[-1]
+    spline.c[:] = np.clip(spline.c, low, high)
+    smooth, v, a = (np.asarray(spline(points, order)) for order in range(3))
+    return sampled_motion(robot, points, smooth, v, a)

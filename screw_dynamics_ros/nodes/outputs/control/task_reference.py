@@ -56,8 +56,8 @@ class TaskReference(Record):
 
     Until the law begins (`law_step`), its reference is the measured state. From then on it stays,
     except for what `~/reference`, the leader, `~/target_pose` and `~/target_wrench` give; joints
-    stay where these ended. A law that reads other fields than the previous one holds where the robot
-    is when it is adopted. Commands from before have no effect in both cases.
+    stay where these ended. A law that reads other fields than the previous one holds where the
+    robot is when it is adopted. Commands from before have no effect in both cases.
 
     Parameters
     ----------

@@ -162,7 +162,7 @@ class FollowedReference(Record):
                 self.update()
             self.trajectory.report(status)
             self.leader.report(status, self._afterwards)
-            self.torque.report(status, 'it counts as 0')
+            self.torque.report(status, 'it is 0')
             self.controller.report(status)
 
     def _check(self, values: dict[str, Any]) -> None:

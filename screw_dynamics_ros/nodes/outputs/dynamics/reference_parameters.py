@@ -33,8 +33,8 @@ TABLE = (
     Specification(
         'leader_scale',
         [],
-        'Position per position of the leader, for each of leader_joints; -1 mirrors a joint. Empty: '
-        '1.',
+        'Position per position of the leader, for each of leader_joints; -1 mirrors a joint. '
+        'Empty: 1.',
         rule='empty, or one for each of leader_joints, not 0',
         read_only=True,
     ),

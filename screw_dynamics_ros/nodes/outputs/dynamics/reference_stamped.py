@@ -98,7 +98,7 @@ class StampedReference(Record):
             assert self.joints is not None
             far = (
                 f'the {name} on {topic} is not followed: it is {self.gap:.3g} from joint '
-                f'{self.joints.names[self.widest]!r}, more than leader_tolerance; bring both '
+                f'{self.joints.names[self.widest]!r}, more than leader_tolerance; move both '
                 'robots to the same posture'
             )
         if far:

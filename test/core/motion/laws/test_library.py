@@ -154,9 +154,7 @@ def friction(x):
     joints = [each for each in built(x.name)[0].description.joints if each.name in joint_names(x)]
     joints.sort(key=lambda each: joint_names(x).index(each.name))
     sign = x.v / np.sqrt(x.v**2 + 0.01**2)
-    return [
-        joint.damping * v + joint.friction * s for joint, v, s in zip(joints, x.v, sign)
-    ]
+    return [joint.damping * v + joint.friction * s for joint, v, s in zip(joints, x.v, sign)]
 
 
 def joint_names(x):
@@ -260,8 +258,7 @@ def test_by_hand_with_pinocchio(name, law):
         x, reference = sample(name, rng)
         given = {
             key: np.minimum(
-                np.maximum(each.default, 0.1)
-                * rng.uniform(0.5, 2.0, used.parameters.shapes[key]),
+                np.maximum(each.default, 0.1) * rng.uniform(0.5, 2.0, used.parameters.shapes[key]),
                 each.maximum,
             )
             for key, each in LAWS[law].parameters.items()
