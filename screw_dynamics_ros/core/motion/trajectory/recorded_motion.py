@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from screw_dynamics_ros.core.robot.robot import Robot
 
 DEGREE = 5  # of the spline: quintic between points, as controllers interpolate
+MAX_PAUSE_SPACINGS = 2.0  # between states, in the spacing of points
 REST_SPACINGS = DEGREE  # rest before and after the motion, in the spacing of its points
 LIMIT_TOLERANCE = 0.02  # rad, m; by which joints that are led by hand may pass their limits
 
@@ -44,8 +45,8 @@ def smooth_motion(robot: Robot, time: ArrayLike, q: ArrayLike, spacing: float = 
     Raises
     ------
     ArgumentError
-        For numbers that do not fit, a pause longer than the spacing, a recording shorter than it,
-        and positions beyond limits.
+        For numbers that do not fit, a pause longer than `MAX_PAUSE_SPACINGS`, a recording shorter
+        than the spacing, and positions beyond limits.
     """
     from scipy.interpolate import make_lsq_spline  # slow to import
 
@@ -54,9 +55,10 @@ def smooth_motion(robot: Robot, time: ArrayLike, q: ArrayLike, spacing: float = 
     t, positions = recorded.time - recorded.time[0], recorded.q
     pauses = np.append(np.diff(t), 0.0)
     k = int(np.argmax(pauses))
-    if t[-1] < spacing or pauses[k] > spacing:
+    longest = MAX_PAUSE_SPACINGS * spacing
+    if t[-1] < spacing or pauses[k] > longest:
         raise ArgumentError(
-            f'a recording needs states at least every {spacing:g} s, and for at least this time: '
+            f'a recording needs states at least every {longest:g} s, and for {spacing:g} s: '
             f'it takes {t[-1]:.3g} s, and has none for {pauses[k]:.3g} s after {t[k]:.3g} s'
         )
     low, high = position_limits(robot)
