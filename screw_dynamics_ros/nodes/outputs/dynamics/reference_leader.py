@@ -115,8 +115,8 @@ class LeaderReference(StampedReference):
             if unknown
             else ''
         )
-        mapped = [self._given.get(name, (name, 1.0, 0.0)) for name in joints.names]
-        _, self._scale, self._offset = (np.array(each) for each in zip(*mapped))
+        mapped = [self._given.get(name, (name, 1.0, 0.0))[1:] for name in joints.names]
+        self._scale, self._offset = np.array(mapped).reshape(-1, 2).T
         self._others = {name: each[0] for name, each in self._given.items()}
 
     def read(self, message: Any, joints: ReferenceJoints) -> tuple[Array, int]:
