@@ -70,8 +70,9 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         'command_interfaces',
         default_value='effort',
-        description='With ros2_control: position, velocity or effort for all joints, and '
-        'joint:interface for single ones, separated by spaces.',
+        description='With ros2_control: position, velocity, effort, or position+effort of '
+        'impedance drives, for all joints, and joint:interface for single ones, separated by '
+        'spaces.',
     ),
     files.switch(
         'replace_ros2_control',
@@ -204,6 +205,7 @@ def make_controlled_robot(context: LaunchContext, model: str) -> list[LaunchDesc
                 arguments=[*names, *spawner, *more],
             )
             for names, more in ((controllers.active, []), (controllers.inactive, ['--inactive']))
+            if names
         ),
     ]
     if written.temporary:

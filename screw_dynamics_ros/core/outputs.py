@@ -5,7 +5,7 @@
 
 Nodes, `~/model_state`, `annotate`, `compile --output`, the view and the pages of topics read it. A
 new output of `dynamics` that is a function of the state is one row, with a formula of
-`measurement.formulas`.
+`core.formulas`.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ The hardware component of the tag is `joint_state_topic_hardware_interface/Joint
   The simulator would report that the controller is lost.
 * Every joint has all three state interfaces: the component throws if a message has a value without
   a state interface, and if a command interface has no state interface of the same name.
+* A command interface that no controller has claimed yet is NaN; a released one keeps the last value
+  that its controller wrote.
 * A mimic joint has no command interface, because ros2_control refuses it. It comes after the joint
   that it follows: the component computes mimic joints in the order of the tag.
 
@@ -22,12 +24,14 @@ Controllers for the joints:
 * joint_state_broadcaster publishes the joint states, as on a real robot.
 * <interface>_controller forwards commands (forward_command_controller); effort_controller receives
   those that `dynamics` publishes on ~/commands.
-* joint_trajectory_controller executes trajectories. There is one for each command interface in use,
-  because all joints of a controller need the same; with efforts and velocities it closes a position
-  loop.
+* joint_trajectory_controller executes trajectories. There is one for each choice of command
+  interfaces in use, because all joints of a controller need the same; with efforts and velocities
+  it closes a position loop. With position and effort it sends those of the trajectory together,
+  without a loop: that of an impedance drive (jazzy since 4.22, kilted and later).
 
 For positions and velocities the trajectory controllers are active, for efforts the forwarding
-controller; the others are loaded but inactive.
+controller; the others are loaded but inactive. Joints with position and effort have no forwarding
+controller: the last value of the other interface would remain beside its commands.
 """
 
 from __future__ import annotations
@@ -45,15 +49,22 @@ import yaml
 
 from ..core.description.joint_types import scalar_types
 from ..core.description.robot_description import Joint, RobotDescription
-from ..core.description.ros2_control import HardwareComponent, read_ros2_control
+from ..core.description.ros2_control import (
+    GAINS,
+    HardwareComponent,
+    impedance_gains,
+    read_ros2_control,
+)
 from ..core.description.urdf import read_urdf
 from ..core.description.xml_document import children, robot_element
 from ..core.errors import ArgumentError, DescriptionError
 from .parameter_files import PARAMETERS
 
 INTERFACES = ('position', 'velocity', 'effort')
+BOTH = 'position+effort'
+CHOICES = (*INTERFACES, BOTH)
 EXPECTED = (
-    f'one of {", ".join(INTERFACES)} for all joints, and joint:interface for single ones, '
+    f'one of {", ".join(CHOICES)} for all joints, and joint:interface for single ones, '
     'separated by spaces'
 )
 PLUGIN = 'joint_state_topic_hardware_interface/JointStateTopicSystem'
@@ -79,14 +90,16 @@ DESCRIPTION, CONTROLLERS = 'simulated_robot.urdf', 'controllers.yaml'
 def command_interfaces(choice: str, description: RobotDescription) -> dict[str, str]:
     """Return {joint: interface} of the commanded joints, in the order of the robot.
 
-    Each joint has one interface. With several, the hardware component would continue to send the
-    last value of a released interface besides those of the active controller.
+    Each joint has one interface, or position and effort together. With other combinations, the
+    hardware component would continue to send the last value of a released interface besides those
+    of the active controller.
 
     Parameters
     ----------
     choice : str
-        'effort', or 'effort finger:position': words separated by spaces, an interface for all
-        joints and joint:interface for single ones. Joints without either are not commanded.
+        'effort', or 'position+effort finger:position': words separated by spaces, an interface, or
+        both of an impedance drive, for all joints and joint:interface for single ones. Joints
+        without either are not commanded.
     description : RobotDescription
 
     Raises
@@ -110,7 +123,7 @@ def command_interfaces(choice: str, description: RobotDescription) -> dict[str, 
     general, single = '', dict[str, str]()
     for word in choice.split():
         joint, colon, interface = word.rpartition(':')
-        if interface not in INTERFACES:
+        if interface not in CHOICES:
             raise ArgumentError(f'there is no command interface {interface!r}; expected {EXPECTED}')
         if colon:
             _check_joint(joint, free, description)
@@ -153,7 +166,8 @@ class SimulatedHardware:
     text : str
         The URDF.
     interfaces : {joint: str}
-        The command interface of each commanded joint, in the order of the tag.
+        The command interface of each commanded joint, or 'position+effort', in the order of the
+        tag.
     commands_topic, states_topic : str
         Topics to which the simulator must subscribe and publish.
     remarks : tuple of str
@@ -173,7 +187,8 @@ def with_simulated_hardware(
     """Return a description with a `<ros2_control>` tag for the simulator.
 
     An existing tag for the same hardware component is kept, with its topics and interfaces; any
-    other tag is refused, or replaced if `replace` is true.
+    other tag is refused, or replaced if `replace` is true. The parameters kp and kd of joints
+    remain.
 
     Parameters
     ----------
@@ -201,9 +216,8 @@ def with_simulated_hardware(
     robot = robot_element(text)
     for element in children(robot, 'ros2_control'):
         robot.removeChild(element)
-    tag = _tag(
-        description, interfaces, {COMMANDS_TOPIC: commands_topic, STATES_TOPIC: states_topic}
-    )
+    topics = {COMMANDS_TOPIC: commands_topic, STATES_TOPIC: states_topic}
+    tag = _tag(description, interfaces, topics, impedance_gains(present))
     whole = robot.toxml().removesuffix('</robot>').rstrip()
     return SimulatedHardware(
         f'<?xml version="1.0"?>\n{whole}\n\n{tag}</robot>\n',
@@ -228,7 +242,11 @@ def _kept(text: str, present: tuple[HardwareComponent, ...]) -> SimulatedHardwar
         )
     (component,) = present
     remarks = []
+    gains, interfaces = impedance_gains(present), dict[str, str]()
     for joint in component.joints:
+        if joint.command_interfaces:
+            is_both = joint.name in gains and {*joint.command_interfaces} == {*BOTH.split('+')}
+            interfaces[joint.name] = BOTH if is_both else joint.command_interfaces[0]
         if len(joint.command_interfaces) > 1:
             remarks.append(
                 f'joint {joint.name} has the command interfaces '
@@ -252,11 +270,7 @@ def _kept(text: str, present: tuple[HardwareComponent, ...]) -> SimulatedHardwar
     topics = {name: component.parameters.get(name, x) for name, x in DEFAULT_TOPICS.items()}
     return SimulatedHardware(
         text,
-        {
-            joint.name: joint.command_interfaces[0]
-            for joint in component.joints
-            if joint.command_interfaces
-        },
+        interfaces,
         topics[COMMANDS_TOPIC],
         topics[STATES_TOPIC],
         tuple(remarks),
@@ -271,7 +285,10 @@ def _is_negative(text: str) -> bool:
 
 
 def _tag(
-    description: RobotDescription, interfaces: Mapping[str, str], topics: Mapping[str, str]
+    description: RobotDescription,
+    interfaces: Mapping[str, str],
+    topics: Mapping[str, str],
+    gains: Mapping[str, tuple[float, float]],
 ) -> str:
     """Return the tag, indented."""
     document = Document()
@@ -282,8 +299,10 @@ def _tag(
         _added(document, hardware, 'param', value, name=name)
     for joint in _masters_first(description):
         element = _added(document, tag, 'joint', name=joint.name)
-        if joint.name in interfaces:
-            _added(document, element, 'command_interface', name=interfaces[joint.name])
+        for name, gain in zip(GAINS, gains.get(joint.name, ())):
+            _added(document, element, 'param', repr(gain), name=name)
+        for interface in filter(None, interfaces.get(joint.name, '').split('+')):
+            _added(document, element, 'command_interface', name=interface)
         for interface in INTERFACES:
             _added(document, element, 'state_interface', name=interface)
     return textwrap.indent(tag.toprettyxml(indent='  '), '  ')
@@ -371,16 +390,20 @@ def controllers_for(
     ArgumentError
         No joint, an unknown interface, a joint without gains.
     """
-    groups = {each: [j for j, i in interfaces.items() if i == each] for each in INTERFACES}
+    groups = {each: [j for j, i in interfaces.items() if i == each] for each in CHOICES}
     groups = {interface: joints for interface, joints in groups.items() if joints}
     if not groups or sum(map(len, groups.values())) != len(interfaces):
-        raise ArgumentError(f'command interfaces must be of {", ".join(INTERFACES)}: {interfaces}')
+        raise ArgumentError(f'command interfaces must be of {", ".join(CHOICES)}: {interfaces}')
     sections: dict[str, dict[str, Any]] = {BROADCASTER: {'type': TYPES[BROADCASTER]}}
     active, inactive = [BROADCASTER], list[str]()
     for interface, joints in groups.items():
-        path = TRAJECTORIES if len(groups) == 1 else f'{interface}_trajectory_controller'
-        forward = f'{interface}_controller'
+        prefix = interface.replace('+', '_')
+        path = TRAJECTORIES if len(groups) == 1 else f'{prefix}_trajectory_controller'
         sections[path] = _trajectory_section(interface, joints, gains)
+        if interface == BOTH:
+            active.append(path)
+            continue
+        forward = f'{interface}_controller'
         sections[forward] = {
             'type': TYPES['forward'],
             'joints': joints,
@@ -412,7 +435,7 @@ def _trajectory_section(
     section: dict[str, Any] = {
         'type': TYPES[TRAJECTORIES],
         'joints': joints,
-        'command_interfaces': [interface],
+        'command_interfaces': interface.split('+'),
         'state_interfaces': ['position', 'velocity'],
         'allow_partial_joints_goal': True,
     }

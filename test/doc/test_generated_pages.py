@@ -71,7 +71,10 @@ def test_tables_that_are_missing_or_unknown_are_refused(page):
 def test_no_table_is_left_out():
     """Programs that measure torques and laws in a loop write their tables themselves."""
     studies = (
-        *('how_to/external_torques', 'how_to/feedforward', 'how_to/teleoperation'),
+        'how_to/external_torques',
+        'how_to/feedforward',
+        'how_to/impedance_drives',
+        'how_to/teleoperation',
         'reference/control_laws',
     )
     made = {*pages.PAGES, *(f'doc/{page}.md' for page in studies)}

@@ -10,7 +10,8 @@ from support.robots import robot_id, sampled_robots, urdf_path
 
 pytest.importorskip('rclpy')
 
-from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core.robot.actuated_robot import REST
 from screw_dynamics_ros.nodes.model.actuated import actuated, joints_that_move
 from screw_dynamics_ros.nodes.model.running_model import (
     RunningModel,
@@ -195,6 +196,15 @@ def test_robot_with_no_joint_that_states_can_carry():
     np.testing.assert_allclose(
         model.results['gravity_torques'], robot.gravity_torques(robot.neutral())
     )
+
+
+def test_outputs_that_read_accelerations_are_refused():
+    robot = tree('boom continuous hull crane')
+    with pytest.raises(ArgumentError, match=r'^an output reads a, which nodes do not measure: '):
+        RunningModel('', robot, ['inverse_dynamics'])
+    at_rest = robot.substitute('inverse_dynamics', a=REST)
+    assert RunningModel('', robot, [at_rest]).results
+    RunningModel('', robot, ['inverse_dynamics'], parameters={'a': np.zeros(1)})
 
 
 def test_robot_without_joints():

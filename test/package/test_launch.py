@@ -383,6 +383,14 @@ def test_hardware_without_controllers_holds_still(installed, tmp_path):
     assert values == {'urdf': str(tmp_path / 'simulated_robot.urdf'), 'motion_amplitude': 0.0}
 
 
+def test_impedance_drives_have_one_active_controller(installed, tmp_path):
+    """Nothing is left for a second spawner."""
+    _, spawners = visit_controlled(tmp_path, command_interfaces='position+effort')
+    (spawner,) = spawners
+    arguments, _ = words(spawner, LaunchContext())
+    assert arguments[:2] == ['joint_state_broadcaster', 'joint_trajectory_controller']
+
+
 def test_generated_files_are_for_each_other(installed, tmp_path):
     """The controllers claim what the description offers."""
     visit_controlled(tmp_path, command_interfaces='effort panda_finger_joint1:position')

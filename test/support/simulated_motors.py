@@ -13,7 +13,7 @@ from screw_dynamics_ros.core.simulation import SimulatedRobot
 from screw_dynamics_ros.core.simulation.joint_servo import JointServo
 from screw_dynamics_ros.core.simulation.posture import ReferenceMotion
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
-from screw_dynamics_ros.nodes.simulation.joint_targets import Command, JointTargets
+from screw_dynamics_ros.nodes.simulation.joint_targets import JointTargets, command_of
 from screw_dynamics_ros.nodes.simulation.plant import Motors
 from support.robots import urdf_path
 
@@ -23,12 +23,14 @@ DT = 0.002
 class DrivenArm:
     """A simulated arm, its motors and the time."""
 
-    def __init__(self, name, frequency=60.0, amplitude=0.0):
+    def __init__(self, name, frequency=60.0, amplitude=0.0, gains=None):
         self.robot = robot = Robot.from_urdf(urdf_path(name))
         self.simulated = SimulatedRobot(robot, middle_of_range(robot))
         limits, self.joints = robot.limits, ScalarJoints(robot)
         joints = self.joints
-        self.targets = JointTargets(joints.joints, limits.lower, limits.upper, limits.velocity)
+        self.targets = JointTargets(
+            joints.joints, limits.lower, limits.upper, limits.velocity, gains
+        )
         self.motors = Motors(
             joints,
             self.targets,
@@ -40,8 +42,8 @@ class DrivenArm:
         self.now, self.fastest = 0, np.zeros(robot.nv)
 
     def command(self, interface, values):
-        joints = np.arange(len(values))
-        self.targets.command(Command(interface, joints, np.array(values)), 'test', self.now)
+        command = command_of(np.arange(len(values)), **{interface: values})
+        self.targets.command(command, 'test', self.now)
 
     def run(self, seconds, wrenches=None):
         for _ in range(round(seconds / DT)):

@@ -8,10 +8,11 @@ https://control.ros.org/rolling/doc/ros2_control/hardware_interface/doc/hardware
 
 from __future__ import annotations
 
+import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from xml.dom.minidom import Element
 
 from ..errors import ArgumentError, DescriptionError
@@ -23,6 +24,10 @@ _EXPRESSION = re.compile(r'\$\{|\$\(|^\{[^{}:"\',]+\}$')
 
 
 BOOLEANS = ('true', 'false')
+GAINS = ('kp', 'kd')  # parameters of a joint with an impedance drive
+
+#: Stiffness and damping of an impedance drive [N m/rad, N m s/rad; N/m, N s/m].
+Gains = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -34,11 +39,14 @@ class ControlledJoint:
     name : str
     command_interfaces, state_interfaces : tuple of str
         Such as 'position', 'velocity', 'effort', in the order of the description.
+    parameters : mapping
+        Texts of the `<param>` of the joint, by name.
     """
 
     name: str
     command_interfaces: tuple[str, ...] = ()
     state_interfaces: tuple[str, ...] = ()
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -99,6 +107,45 @@ def commanded_joints(
         if interface in joint.command_interfaces
     }
     return [name for name in names if name in commanded]
+
+
+def impedance_gains(components: Iterable[HardwareComponent]) -> dict[str, Gains]:
+    """Return stiffness and damping of the joints that have the parameters kp and kd, by joint.
+
+    Raises
+    ------
+    DescriptionError
+        If a joint has only one of them, or a value is not a finite number >= 0.
+
+    Examples
+    --------
+    >>> urdf = '''<robot name="arm"><link name="base"/><ros2_control name="arm" type="system">
+    ...   <joint name="elbow"><param name="kp">70</param><param name="kd">2.5</param></joint>
+    ... </ros2_control></robot>'''
+    >>> impedance_gains(read_ros2_control(urdf))
+    {'elbow': (70.0, 2.5)}
+    """
+    joints = [joint for component in components for joint in component.joints]
+    return {
+        joint.name: (_gain(joint, GAINS[0]), _gain(joint, GAINS[1]))
+        for joint in joints
+        if any(name in joint.parameters for name in GAINS)
+    }
+
+
+def _gain(joint: ControlledJoint, name: str) -> float:
+    """Return a gain of a joint that has one."""
+    text = joint.parameters.get(name, '')
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.0 <= value < math.inf:
+        raise DescriptionError(
+            f'<ros2_control>: parameter {name} of joint {short(joint.name)!r} is {short(text)!r}; '
+            'give both kp and kd, finite numbers >= 0, or neither'
+        )
+    return value
 
 
 def read_condition(condition: str) -> tuple[str, str]:
@@ -256,7 +303,7 @@ def _joint(element: Element, owner: str) -> ControlledJoint:
         )
         for what in ('command', 'state')
     )
-    return ControlledJoint(name, commands, states)
+    return ControlledJoint(name, commands, states, _parameters(element))
 
 
 def _interface_name(element: Element, owner: str) -> str:

@@ -46,7 +46,8 @@ class Formula:
     sources : tuple
         Arguments of `function`: outputs, formulas, and names of inputs or parameters.
     function : callable
-        Function of arrays that returns arrays, without decisions that depend on values.
+        Function of arrays that returns arrays. It cannot branch on values: `choice` and `minimum`
+        of `core.compile.program.recorded_arrays` choose between numbers.
     constants : tuple
         Further arguments: integers, strings, and tuples of these.
 

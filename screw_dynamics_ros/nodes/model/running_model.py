@@ -30,6 +30,9 @@ from .closed_loops import LoopCompletion, RobotWithLoops
 from .coupled_motors import CoupledMotors
 from .scalar_joints import ScalarJoints, coordinates, scalar_joints
 
+#: Inputs of the kernel that joint states and gravity give.
+STATE_INPUTS = ('q', 'v', 'gravity')
+
 
 class PlacesOfJoints(Record):
     """Where the state of `joints` is in that of a robot that has others.
@@ -71,6 +74,11 @@ class RunningModel(ScalarJoints):
     parameters : mapping
         Vectors that formulas read, in addition to the state, 'measured' (torques of `joints`) and
         'payload'.
+
+    Raises
+    ------
+    ArgumentError
+        Outputs that read other inputs, as accelerations.
 
     Attributes
     ----------
@@ -127,6 +135,7 @@ class RunningModel(ScalarJoints):
                 total,
                 parameters={name: len(array) for name, array in self._parameters.items()},
             )
+            check_inputs(self._kernel.inputs, self._parameters)
             self.results = dict(zip(self._kernel.outputs, map(np.zeros, self._kernel.shapes)))
             self.total = self.results[total]
             if self._kernel.table_call is not None:
@@ -196,6 +205,16 @@ class RunningModel(ScalarJoints):
         inputs = {**self._inputs, **state, **parameters}
         return dict(
             zip(self.results, self._kernel(*(inputs[name] for name in self._kernel.inputs)))
+        )
+
+
+def check_inputs(inputs: Sequence[str], parameters: Mapping[str, Array]) -> None:
+    """Raise `ArgumentError` if an output reads what nodes do not have, as accelerations."""
+    lacking = [name for name in inputs if name not in {*STATE_INPUTS, *parameters}]
+    if lacking:
+        raise ArgumentError(
+            f'an output reads {", ".join(lacking)}, which nodes do not measure: replace it by '
+            'Robot.substitute, or give it as a parameter of the plan'
         )
 
 

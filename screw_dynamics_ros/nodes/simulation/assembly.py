@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, DescriptionError, Robot, files
 from screw_dynamics_ros.core.description.formats import read_robot_description
+from screw_dynamics_ros.core.description.ros2_control import Gains
 from screw_dynamics_ros.core.simulation import SimulatedRobot
 from screw_dynamics_ros.core.simulation.joint_servo import JointServo
 from screw_dynamics_ros.core.simulation.posture import ReferenceMotion
@@ -29,6 +32,9 @@ from .plant import Motors
 from .world_parameters import read_world
 
 INITIAL = PerJoint('initial_joints', ('initial_positions',), may_be_empty=False, may_repeat=True)
+IMPEDANCE = PerJoint(
+    'impedance_joints', ('impedance_stiffness', 'impedance_damping'), may_be_empty=False
+)
 NORM_TOLERANCE = 1e-3  # of the norm of a quaternion written by hand
 
 
@@ -102,15 +108,27 @@ def initial_configuration(robot: Robot, parameters: Parameters) -> Array:
     return q
 
 
-def make_motors(robot: Robot, parameters: Parameters) -> tuple[JointTargets, Motors]:
-    """Return the targets of the joints and the motors that track them."""
+def make_motors(
+    robot: Robot, parameters: Parameters, described: Mapping[str, Gains] = MappingProxyType({})
+) -> tuple[JointTargets, Motors]:
+    """Return the targets of the joints and the motors that track them.
+
+    Joints have impedance drives with the gains of the parameters, or those `described`. Raises
+    `ArgumentError` and `UnknownNameError` for parameters that do not fit.
+    """
     joints = ScalarJoints(robot)
     indices = np.array([robot.joint_names.index(name) for name in joints.joints], dtype=np.intp)
     lower, upper, velocity = (
         np.asarray(limit)[indices]
         for limit in (robot.limits.lower, robot.limits.upper, robot.limits.velocity)
     )
-    targets = JointTargets(joints.joints, lower, upper, velocity)
+    IMPEDANCE.check(parameters, joints.joints)
+    given = zip(*(IMPEDANCE.of(name, parameters).items() for name in IMPEDANCE.numbers))
+    chosen = {**described, **{name: (kp, kd) for (name, kp), (_, kd) in given}}
+    gains = np.array(
+        [[chosen.get(name, (np.nan, np.nan))[k] for name in joints.joints] for k in range(2)]
+    )
+    targets = JointTargets(joints.joints, lower, upper, velocity, gains)
 
     def reference(q: Array) -> ReferenceMotion:
         return ReferenceMotion(

@@ -20,6 +20,7 @@ WALL, PUBLISH, LOCK_STEP = CLOCKS = ('wall', 'publish', 'lock_step')
 
 MIN_REAL_TIME_FACTOR, MAX_REAL_TIME_FACTOR = 0.1, 100.0  # 0 is also permitted
 MAX_TIMEOUT_S = 1e6
+MAX_GAIN = 1e9  # N m/rad, N m s/rad
 
 ROBOT = (
     Specification(
@@ -154,10 +155,37 @@ MOTION = (
         read_only=True,
     ),
     Specification(
+        'impedance_joints',
+        [''],
+        'Joints with an impedance drive, of torque kp (q_d - q) + kd (v_d - v) + effort, instead '
+        'of an ideal servo. Further ones have the parameters kp and kd in their <joint> of a '
+        '<ros2_control> tag.',
+        rule='joints of the robot',
+        read_only=True,
+    ),
+    Specification(
+        'impedance_stiffness',
+        [],
+        'kp [N m/rad, N/m] for each of impedance_joints.',
+        minimum=0.0,
+        maximum=MAX_GAIN,
+        rule='one for each of impedance_joints',
+        read_only=True,
+    ),
+    Specification(
+        'impedance_damping',
+        [],
+        'kd [N m s/rad, N s/m] for each of impedance_joints.',
+        minimum=0.0,
+        maximum=MAX_GAIN,
+        rule='one for each of impedance_joints',
+        read_only=True,
+    ),
+    Specification(
         'command_timeout',
         0.1,
-        'Simulated time after which effort and velocity commands end and the joints hold their '
-        'positions [s].',
+        'Simulated time after which efforts, velocities and gains of commands end and joints '
+        'without a position hold theirs [s].',
         minimum=0.001,
         maximum=MAX_TIMEOUT_S,
     ),

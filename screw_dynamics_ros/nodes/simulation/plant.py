@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,19 +23,24 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.latest import Latest
 
 from ..model.scalar_joints import ScalarJoints
-from .joint_targets import EFFORT, POSITION, JointTargets, Wanted
+from .joint_targets import EFFORT, POSITION, JointTargets, Targets
 
 #: Returns a slow motion that starts at given positions (n,).
 MakeReference = Callable[[Array], ReferenceMotion]
 MAX_WRENCH = 1e9  # N, N m; beyond any real load, far below overflow
+#: Parts of an integration step with impedance drives, which are constant in a part of length h.
+MAX_PARTS = 16
+MAX_DECAY = 0.5  # h kd / m of a part; 2 is unstable
+MAX_SWING = 0.2  # h sqrt(kp / m) of a part [rad]
 
 
 class Motors:
     """The motors of the joints with one coordinate; other joints have no motors.
 
-    While a command is active, effort commands are applied directly, and servos move the other
-    joints to their targets or hold them. `ServoReference` smooths steps of the targets. Without any
-    command, soft servos track a slow motion.
+    While a command is active, effort commands are applied directly, impedance drives have the
+    torques of `Targets.drive_torques`, and servos move the other joints to their targets or hold
+    them. `ServoReference` smooths steps of the targets of servos. Without any command, soft servos
+    track a slow motion.
 
     Parameters
     ----------
@@ -45,6 +51,11 @@ class Motors:
         Servos with and without active commands.
     reference : callable
         Returns the slow motion that starts at given positions (n,).
+
+    Attributes
+    ----------
+    excess : str
+        A text about drives that are too stiff for the integration step; empty if there are none.
     """
 
     def __init__(
@@ -68,28 +79,34 @@ class Motors:
         self._limit[joints.v_places] = limits
         self._profile = ServoReference(servo, joints.joints)
         self._scalar = [robot.joint_names.index(name) for name in joints.joints]
+        self._drive_places = joints.v_places[targets.is_drive]
+        self._drives: Targets | None = None  # of the current step, if drives are active
+        self.excess = ''
 
     def hold(self, q: Array) -> None:
         """Discard all commands, and hold a configuration (nq,)."""
         self._targets.hold(self._joints.positions_of_joints(q))
         self._reference = None
-        self._profile.start(self._targets.at(0)[1], np.zeros(len(self._joints.joints)))
+        self._profile.start(self._targets.at(0).position, np.zeros(len(self._joints.joints)))
 
     def prepare(self, q: Array) -> None:
         """Compile the functions that commands need."""
         self._profile.accelerations(q)
+        self._joints.robot.inverse_mass_matrix(q)
 
     def advance(self, now: int, dt: float, q: Array, v: Array) -> None:
         """Advance the references of the servos by dt [s], to the state at a time [ns]."""
         targets, joints, profile = self._targets, self._joints, self._profile
-        interfaces, positions, velocities, _ = targets.at(now)
-        is_effort = np.array([interface == EFFORT for interface in interfaces])
+        wanted = targets.at(now)
+        is_effort = np.array([mode == EFFORT for mode in wanted.modes])
         if targets.is_idle or is_effort.all():
             profile.start(joints.positions_of_joints(q), joints.of_joints(v))
             self._elapsed += dt
             return
-        to_position = np.array([interface == POSITION for interface in interfaces])
-        profile.advance(q, v, dt, positions, velocities, to_position=to_position, is_free=is_effort)
+        to_position = np.array([mode == POSITION for mode in wanted.modes])
+        profile.advance(
+            q, v, dt, wanted.position, wanted.velocity, to_position=to_position, is_free=is_effort
+        )
 
     def torques(self, now: int, timeout: float, q: Array, v: Array) -> Array:
         """Return the torques (nv,) in a state, within their limits [N m, N].
@@ -106,28 +123,71 @@ class Motors:
         if self._known[0] == (now, targets.changes):
             return self._known[1]
         targets.expire(now, timeout, joints.positions_of_joints(q))
+        self._drives = None
         if targets.is_idle:
             if self._reference is None:
                 self._reference = self._make_reference(joints.positions_of_joints(q))
                 self._elapsed = 0.0
-            wanted = self._reference.at(self._elapsed)
-            idle = [POSITION] * len(joints.joints), *wanted, np.zeros(len(joints.joints))
-            tau = self._driven(self._posture_servo, q, v, idle)
+            modes, zero = [POSITION] * len(joints.joints), np.zeros(len(joints.joints))
+            position, velocity = self._reference.at(self._elapsed)
+            tau = self._driven(self._posture_servo, q, v, modes, position, velocity, zero)
         else:
             self._reference = None
-            interfaces, _, _, efforts = targets.at(now)
-            followed = interfaces, self._profile.q, self._profile.v, efforts
-            tau = self._driven(self._servo, q, v, followed)
+            wanted, profile = targets.at(now), self._profile
+            efforts = wanted.effort
+            if self._drive_places.size:
+                self._drives = wanted
+                efforts = self._drive_torques(wanted, q, v)
+            tau = self._driven(self._servo, q, v, wanted.modes, profile.q, profile.v, efforts)
         result: Array = np.clip(tau, -self._limit, self._limit)
         self._known = (now, targets.changes), result
         return result
 
-    def _driven(self, servo: JointServo, q: Array, v: Array, wanted: Wanted) -> Array:
+    def parts(self, q: Array, dt: float) -> int:
+        """Return the number of parts of a step of dt [s] that the active drives need, (nq,).
+
+        With a constant torque in a part, the product of its length and an eigenvalue of M^-1 Kd
+        must be below 2; their sum is that of kd times the diagonal of M^-1. `Motors.excess` names
+        the joint of the largest if `MAX_PARTS` are not enough.
+        """
+        self.excess = ''
+        if self._drives is None:
+            return 1
+        joints, drives = self._joints, self._drives
+        mobility = joints.of_joints(np.diag(joints.robot.inverse_mass_matrix(q)))
+        decay, swing = drives.damping * mobility, drives.stiffness * mobility
+        rates = decay.sum() / MAX_DECAY, math.sqrt(swing.sum()) / MAX_SWING
+        parts = math.ceil(dt * max(rates))
+        if parts > MAX_PARTS:
+            stiffest = (swing if rates[1] > rates[0] else decay).argmax()
+            self.excess = (
+                f'the drive of joint {joints.joints[stiffest]} is too stiff for steps of {dt:g} s '
+                f'in {MAX_PARTS} parts; set step to {MAX_PARTS / max(rates):.2g}, or lower its '
+                'gains'
+            )
+        return min(max(parts, 1), MAX_PARTS)
+
+    def renewed(self, q: Array, v: Array) -> Array:
+        """Return the torques of this step (nv,), with those of the drives in a new state."""
+        tau, places = self._known[1].copy(), self._drive_places
+        if self._drives is not None:
+            torques = self._drive_torques(self._drives, q, v)[self._targets.is_drive]
+            tau[places] = np.clip(torques, -self._limit[places], self._limit[places])
+        return tau
+
+    def _drive_torques(self, targets: Targets, q: Array, v: Array) -> Array:
+        """Return the torques (n,) of joints in mode EFFORT, before their limits."""
+        joints = self._joints
+        return targets.drive_torques(joints.positions_of_joints(q), joints.of_joints(v))
+
+    def _driven(
+        self, servo: JointServo, q: Array, v: Array, chosen: Sequence[str], *wanted: Array
+    ) -> Array:
         """Return the torques (nv,) of a servo; zero for joints with several coordinates."""
         modes = [EFFORT] * len(self._joints.robot.joint_names)
-        for place, interface in zip(self._scalar, wanted[0]):
-            modes[place] = interface
-        return servo.torques(q, v, modes, *map(self._joints.whole_v, wanted[1:]))
+        for place, mode in zip(self._scalar, chosen):
+            modes[place] = mode
+        return servo.torques(q, v, modes, *map(self._joints.whole_v, wanted))
 
 
 class AppliedWrenches:
@@ -259,11 +319,15 @@ class Plant:
         """
         for k in range(steps):
             instant = now + round(k * self._dt * NANOSECONDS)
-            self.simulated.step(
+            tau, pushes = (
                 self.torques(instant, timeouts),
-                self._dt,
                 self.pushes.acting(instant, timeouts.wrench),
             )
+            parts = self.motors.parts(self.simulated.q, self._dt)
+            for part in range(parts):
+                if part:
+                    tau = self.motors.renewed(self.simulated.q, self.simulated.v)
+                self.simulated.step(tau, self._dt / parts, pushes)
             after = now + round((k + 1) * self._dt * NANOSECONDS)
             self.motors.advance(after, self._dt, self.simulated.q, self.simulated.v)
 

@@ -9,6 +9,7 @@ import time
 
 from rclpy.node import Node
 
+from screw_dynamics_ros.core.description.ros2_control import impedance_gains
 from screw_dynamics_ros.core.errors import DivergenceError
 from screw_dynamics_ros.core.simulation.joint_sensor import JointSensor
 from screw_dynamics_ros.core.units import NANOSECONDS
@@ -21,6 +22,7 @@ from screw_dynamics_ros.ros.process.timers import every
 from ..model.scalar_joints import ScalarJoints
 from . import parameters, world_parameters
 from .assembly import description_text, make_motors, make_robot, make_simulated
+from .command_messages import components_of
 from .command_topics import CommandTopics
 from .fault_parameters import FaultParameters
 from .outputs import StateOutputs
@@ -59,7 +61,8 @@ class Simulator(SimulationNode):
         text = description_text(self.parameters)
         robot = make_robot(node, self.parameters, text)
         simulated = make_simulated(node, self.parameters, robot)
-        targets, motors = make_motors(robot, self.parameters)
+        components, _ = components_of(text)
+        targets, motors = make_motors(robot, self.parameters, impedance_gains(components))
         self._locked = self.parameters['clock'] == LOCK_STEP
         pushes = AppliedWrenches(robot, at_once=self._locked)
         joints = ScalarJoints(robot)
@@ -82,6 +85,7 @@ class Simulator(SimulationNode):
             text,
             self._on_command,
             self._on_replaced,
+            self._timeouts,
         )
         self._report = SimulationReport(self._plant, targets, self._state, self._time, self._dt)
         self._serve()

@@ -64,7 +64,8 @@ class SimulationReport:
                 'rate [Hz]': f'{rate:.1f}',
                 'step [s]': f'{self._dt:.6g}',
                 'state': self._condition,
-                'driven by': ', '.join(sources) or 'gravity compensation',
+                'driven by': ', '.join(sources)
+                or ('gravity compensation' if self._targets.is_idle else 'no command'),
                 'pushed at': ', '.join(self._plant.pushes.acting(clock.stamp, timeouts.wrench))
                 or 'nothing',
                 'at stops': ', '.join(name for name, load in zip(joints.joints, stops) if load)
@@ -92,6 +93,8 @@ class SimulationReport:
                 f'the effort limit of {self._powerless} is 0 in the '
                 'description, so that their motors are off; correct <limit effort="..."/>',
             )
+        if self._plant.motors.excess:
+            status.report(Level.WARN, self._plant.motors.excess)
         if self._unanswered > before[3]:
             status.report(
                 Level.WARN,

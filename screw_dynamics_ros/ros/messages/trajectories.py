@@ -36,6 +36,8 @@ class JointTrajectory:
         Positions [rad, m].
     v, a : (N, n) arrays or None
         Velocities and accelerations; None if the message has none.
+    efforts : (N, n) array or None
+        Efforts [N m, N]; None if the message has none, or they are not read.
     """
 
     joints: tuple[str, ...]
@@ -43,10 +45,15 @@ class JointTrajectory:
     q: Array
     v: Array | None
     a: Array | None
+    efforts: Array | None = None
 
 
 def read_trajectory(
-    message: Any, joints: Sequence[str], known: Collection[str] = ()
+    message: Any,
+    joints: Sequence[str],
+    known: Collection[str] = (),
+    *,
+    with_efforts: bool = False,
 ) -> JointTrajectory:
     """Return the samples of a trajectory_msgs/JointTrajectory.
 
@@ -56,12 +63,14 @@ def read_trajectory(
     joints : sequence of str
     known : collection of str
         Further names, which are ignored: mimic and fixed joints.
+    with_efforts : bool
+        Whether efforts are read; otherwise they are ignored.
 
     Raises
     ------
     ArgumentError, NotFiniteError, UnknownNameError
         If it has no points, a name is unknown or occurs twice, numbers are missing, not finite or
-        above `MAX_NUMBER`, or only some points have velocities or accelerations.
+        above `MAX_NUMBER`, or only some points have velocities, accelerations or efforts.
     """
     names = list(message.joint_names)
     check_joint_names('the trajectory', names, joints, known)
@@ -107,6 +116,7 @@ def read_trajectory(
         samples('positions'),
         optional('velocities'),
         optional('accelerations'),
+        optional('effort') if with_efforts else None,
     )
 
 

@@ -15,6 +15,7 @@ from rclpy.parameter import Parameter
 
 from screw_dynamics_ros.core import ArgumentError, DescriptionError, Robot
 from screw_dynamics_ros.core.description import read_urdf
+from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.simulation import ContactPoint, Plane, Spring
 from screw_dynamics_ros.nodes.simulation.assembly import (
     description_text,
@@ -113,6 +114,29 @@ def test_motors_have_the_limits_of_their_joints(panda):
         motors.torques(0, 1.0, q, np.zeros(panda.nv)), panda.gravity_torques(q), atol=1e-6
     )
     assert targets.clipped_path(np.array([3]), np.array([[0.0]])).endswith('clipped to -0.0698')
+
+
+def test_gains_of_parameters_replace_those_of_the_description(panda):
+    drives = {
+        'impedance_joints': ['panda_joint3', 'panda_joint1'],
+        'impedance_stiffness': [30.0, 0.0],
+        'impedance_damping': [3.0, 1.0],
+    }
+    described = {
+        'panda_joint1': (9.0, 9.0),
+        'panda_joint2': (20.0, 2.0),
+        'panda_finger': (1.0, 1.0),
+    }
+    targets, _ = make_motors(panda, {**DEFAULTS, **drives}, described)
+    assert targets.is_drive.tolist() == [True, True, True, *[False] * 5]
+    np.testing.assert_array_equal(targets.gains[:, :4], [[0, 20, 30, 0], [1, 2, 3, 0]])
+    for joints, reason in (
+        (['panda_joint1', 'nose'], "'nose'"),
+        (['panda_joint1'], '2 impedance_stiffness for 1 impedance_joints'),
+        (['panda_joint1'] * 2, 'names a joint twice'),
+    ):
+        with pytest.raises(ScrewDynamicsError, match=reason):
+            make_motors(panda, {**DEFAULTS, **drives, 'impedance_joints': joints})
 
 
 # --- the world ------------------------------------------------------------------------------------

@@ -3,8 +3,6 @@
 
 """Messages that command the simulated robot: executed, clipped, ignored or refused by name."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -12,21 +10,12 @@ pytest.importorskip('rclpy')
 
 from geometry_msgs.msg import Vector3, WrenchStamped
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
-from screw_dynamics_ros.nodes.simulation.command_topics import (
-    CommandTopics,
-    components_of,
-    read_state,
-)
+from screw_dynamics_ros.nodes.simulation.command_messages import components_of, read_state
 from screw_dynamics_ros.nodes.simulation.joint_targets import EFFORT, POSITION, VELOCITY
-from screw_dynamics_ros.nodes.simulation.plant import AppliedWrenches, Plant
-from screw_dynamics_ros.nodes.simulation.simulation_time import SimulationTime
-from screw_dynamics_ros.ros.messages.trajectories import set_duration
-from screw_dynamics_ros.ros.status import Level, Status
-from support.simulated_motors import DT, DrivenArm
+from screw_dynamics_ros.ros.status import Level
+from support.commanded_arm import Commanded, path
 
 S = 10**9
 JOINTS = ('joint1', 'joint2')
@@ -34,48 +23,6 @@ TAG = (
     '<robot name="x"><ros2_control name="arm" type="system">{}</ros2_control>'
     '<link name="a"/></robot>'
 )
-
-
-class Commanded:
-    """The topics of a planar arm, and what comes of a message."""
-
-    def __init__(self, text='<robot name="x"><link name="a"/></robot>'):
-        self.arm = arm = DrivenArm('planar_2r')
-        pushes = AppliedWrenches(arm.robot, at_once=True)
-        self.plant = Plant(arm.simulated, arm.joints, arm.motors, pushes, DT)
-        self.time = SimulationTime(1.0)  # first stamp: 1 s
-        self.answers, self.replaced, self._receive, self.profiles = [], [], {}, {}
-        self.topics = CommandTopics(
-            SimpleNamespace(create_subscription=self._subscribe),
-            self.plant,
-            arm.targets,
-            self.time,
-            text,
-            self.answers.append,
-            lambda: self.replaced.append(True),
-        )
-
-    def _subscribe(self, kind, topic, receive, profile):
-        self._receive[topic] = kind, receive
-        self.profiles[topic] = profile
-
-    def send(self, topic, message):
-        kind, receive = self._receive[topic]
-        assert isinstance(message, kind)
-        receive(message)
-
-    def numbers(self, interface, *numbers):
-        self.send(f'~/{interface}_commands', Float64MultiArray(data=list(map(float, numbers))))
-
-    @property
-    def targets(self):
-        return self.arm.targets.at(self.time.stamp)
-
-    @property
-    def status(self):
-        status = Status('simulation')
-        self.topics.report(status)
-        return status
 
 
 @pytest.fixture
@@ -157,15 +104,6 @@ def test_joint_commands_answer_the_stamp_they_carry(made):
     made.send('joint_commands', JointState(name=[*JOINTS, 'nose'], velocity=[1.0, 2.0, 3.0]))
     assert 'refused joint_commands: ' in made.status.summary
     assert "'nose'" in made.status.summary
-
-
-def path(names, *points, stamp=0):
-    message = JointTrajectory(joint_names=list(names))
-    message.header.stamp.sec = stamp
-    for time, positions in points:
-        message.points.append(JointTrajectoryPoint(positions=positions))
-        set_duration(message.points[-1].time_from_start, time)
-    return message
 
 
 def test_a_trajectory_begins_at_the_present_state(made):

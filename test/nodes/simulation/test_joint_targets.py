@@ -16,18 +16,19 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from screw_dynamics_ros.core.description.ros2_control import ControlledJoint, HardwareComponent
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
-from screw_dynamics_ros.nodes.simulation.command_topics import (
+from screw_dynamics_ros.nodes.simulation.command_messages import (
     read_joint_commands,
     read_numbers,
     read_path,
 )
 from screw_dynamics_ros.nodes.simulation.joint_targets import (
     EFFORT,
+    FIELDS,
     POSITION,
     VELOCITY,
-    Command,
     JointTargets,
     Trajectory,
+    command_of,
 )
 
 NAMES = ('a', 'b', 'c')
@@ -42,12 +43,12 @@ def targets():
     return made
 
 
-def command(interface, *values, joints=ALL, rates=None):
-    return Command(interface, np.array(joints), np.array(values), rates)
+def command(interface, *values, joints=ALL, **others):
+    return command_of(joints, **{interface: values}, **others)
 
 
 def test_at_first_everything_holds(targets):
-    interfaces, q, v, _ = targets.at(0)
+    interfaces, q, v, *_ = targets.at(0)
     assert targets.is_idle
     assert interfaces == [POSITION] * 3
     np.testing.assert_array_equal(q, [0.1, 0.2, 0.3])
@@ -57,7 +58,7 @@ def test_at_first_everything_holds(targets):
 def test_the_newest_command_decides(targets):
     targets.command(command(EFFORT, 1.0, 2.0, 3.0), 'efforts', 0)
     targets.command(command(VELOCITY, 0.5, joints=[1]), 'velocities', S)
-    interfaces, _, v, tau = targets.at(S)
+    interfaces, _, v, tau, *_ = targets.at(S)
     assert interfaces == [EFFORT, VELOCITY, EFFORT]
     assert targets.sources == ['efforts', 'velocities', 'efforts']
     assert (tau[0], v[1], tau[2]) == (1.0, 0.5, 3.0)
@@ -74,18 +75,27 @@ def test_efforts_and_velocities_end_positions_stay(targets):
     targets.expire(start + S + 1, 1.0, present)
     assert targets.sources == ['', 'velocities', 'positions']
     targets.expire(start + 5 * S, 1.0, present)
-    interfaces, q, v, _ = targets.at(start + 5 * S)
+    interfaces, q, v, *_ = targets.at(start + 5 * S)
     assert interfaces == [POSITION] * 3
     np.testing.assert_array_equal(q, [0.4, 0.5, 0.7])
     np.testing.assert_array_equal(v, 0.0)
     assert not targets.is_idle
 
 
+def test_the_velocity_of_a_position_ends_too(targets):
+    """A servo would hold another position with it."""
+    targets.command(command(POSITION, 0.5, joints=[1], velocity=[0.25]), 'positions', 0)
+    assert targets.at(S)[2][1] == 0.25
+    targets.expire(2 * S, 1.0, np.zeros(3))
+    assert (targets.at(2 * S)[1][1], targets.at(2 * S)[2][1]) == (0.5, 0.0)
+    assert targets.sources == ['', 'positions', '']
+
+
 def test_clipping_names_the_first_joint_and_efforts_are_left_alone(targets):
     said = targets.command(command(POSITION, 0.0, -3.0, 99.0), 'x', 0)
     assert said == 'position -3 of b is beyond its limit and was clipped to -1'
     np.testing.assert_array_equal(targets.at(0)[1], [0.0, -1.0, 99.0])
-    said = targets.command(command(POSITION, *[0.0] * 3, rates=np.array([0.0, 0.0, 7.0])), 'x', 0)
+    said = targets.command(command(POSITION, *[0.0] * 3, velocity=[0.0, 0.0, 7.0]), 'x', 0)
     assert said == 'velocity 7 of c is beyond its limit and was clipped to 2'
     assert targets.command(command(EFFORT, 1e9, 1e9, 1e9), 'x', 0) == ''
 
@@ -97,14 +107,14 @@ def path_of(*joints, start=0):
 
 def test_trajectories_are_followed_replaced_and_their_ends_held(targets):
     targets.follow(path_of(0, 1, 2, start=S), 'path', S)
-    _, q, v, _ = targets.at(2 * S)
+    _, q, v, *_ = targets.at(2 * S)
     np.testing.assert_allclose(q, 0.4)
     np.testing.assert_allclose(v, 0.4)
     targets.command(command(POSITION, -0.5, joints=[1]), 'positions', 2 * S)
     np.testing.assert_allclose(targets.at(2 * S + S // 2)[1], [0.6, -0.5, 0.6])
     targets.follow(path_of(2, start=3 * S), 'other', 3 * S)
     targets.expire(90 * S, 0.1, np.zeros(3))
-    _, q, v, _ = targets.at(90 * S)
+    _, q, v, *_ = targets.at(90 * S)
     np.testing.assert_allclose(q, [0.8, -0.5, 0.8])
     np.testing.assert_array_equal(v, 0.0)
     assert targets.sources == ['path', 'positions', 'other']
@@ -130,9 +140,12 @@ def read(names, components=TAGS, **arrays):
     return read_joint_commands(JointState(name=names, **arrays), NAMES, {'d'}, components)
 
 
-def as_dict(commands):
+def as_dict(command):
+    """Return the numbers that are given: {field: {joint: number}}."""
     return {
-        each.interface: dict(zip([NAMES[k] for k in each.joints], each.values)) for each in commands
+        field: given
+        for field, row in zip(FIELDS, command.numbers)
+        if (given := {NAMES[k]: x for k, x in zip(command.joints, row) if x == x})
     }
 
 
@@ -147,8 +160,11 @@ def test_arrays_as_long_as_the_names_need_no_tags():
 def test_ragged_arrays_follow_the_tags_in_the_order_of_the_names():
     names = ['d', 'c', 'b', 'a']
     commands, _ = read(names, position=[2.0, 1.0], velocity=[0.5], effort=[3.0])
-    assert as_dict(commands) == {POSITION: {'b': 2.0, 'a': 1.0}, EFFORT: {'c': 3.0}}
-    np.testing.assert_array_equal(commands[0].rates, [0.5, 0.0])
+    assert as_dict(commands) == {
+        POSITION: {'b': 2.0, 'a': 1.0},
+        VELOCITY: {'b': 0.5},
+        EFFORT: {'c': 3.0},
+    }
 
 
 def test_nan_is_no_command():
@@ -199,7 +215,7 @@ def trajectory(names, times, start=0, velocities=True):
     return JointTrajectory(header=Header(stamp=stamp), joint_names=names, points=points)
 
 
-STATE = np.array([0.1, 0.2, 0.3]), np.zeros(3)
+STATE = np.array([0.1, 0.2, 0.3]), np.zeros(3), np.array([1.0, 2.0, 3.0])
 
 
 def test_a_trajectory_begins_with_the_present_state():

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from screw_dynamics_ros.nodes.simulation.joint_targets import EFFORT, POSITION, VELOCITY, Command
+from screw_dynamics_ros.nodes.simulation.joint_targets import EFFORT, POSITION, VELOCITY, command_of
 from support.simulated_motors import DrivenArm
 
 
@@ -55,7 +55,7 @@ def test_velocities_and_efforts_beside_each_other():
     arm.command(VELOCITY, [0.2, -0.1])
     tau = arm.robot.gravity_torques(arm.simulated.q)
     joints = np.array([3, 4])
-    arm.targets.command(Command(EFFORT, joints, tau[joints]), 'test', 0)
+    arm.targets.command(command_of(joints, effort=tau[joints]), 'test', 0)
     arm.run(0.4)
     given = arm.motors.torques(arm.now, 1e3, arm.simulated.q, arm.simulated.v)
     np.testing.assert_array_equal(given[joints], tau[joints])

@@ -126,7 +126,10 @@ def test_motors_without_power_are_named(monkeypatch):
     arm = DrivenArm('planar_2r')
     joints = SimpleNamespace(robot=robot, joints=arm.joints.joints, of_joints=arm.joints.of_joints)
     plant = SimpleNamespace(
-        joints=joints, simulated=arm.simulated, pushes=AppliedWrenches(robot, at_once=True)
+        joints=joints,
+        simulated=arm.simulated,
+        motors=arm.motors,
+        pushes=AppliedWrenches(robot, at_once=True),
     )
     report = SimulationReport(plant, arm.targets, RunState(), SimulationTime(1.0), DT)
     status = report.status(replace(TIMEOUTS, wrench=0.0))

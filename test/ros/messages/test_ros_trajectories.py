@@ -64,6 +64,20 @@ def test_positions_only():
     assert read.a is None
 
 
+def test_efforts_are_read_on_request():
+    message = trajectory('cb', ([1, 2],), ([3, 4],))
+    message.points[0].effort, message.points[1].effort = [5.0, 6.0], [7.0, 8.0]
+    assert read_trajectory(message, JOINTS).efforts is None
+    read = read_trajectory(message, JOINTS, with_efforts=True)
+    np.testing.assert_array_equal(read.efforts, [[5.0, 6.0], [7.0, 8.0]])
+    for wrong, reason in (([7.0], '1 effort for 2'), ([], '0 effort'), ([7.0, np.nan], "'b'.*nan")):
+        message.points[1].effort = wrong
+        with pytest.raises(ScrewDynamicsError, match=reason):
+            read_trajectory(message, JOINTS, with_efforts=True)
+    without = read_trajectory(trajectory('b', ([1],)), JOINTS, with_efforts=True)
+    assert without.efforts is None
+
+
 def test_durations():
     """Negative times too, as divmod has them: nanosec is never negative."""
     duration = Duration()

@@ -9,7 +9,7 @@ import pytest
 
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.description import read_urdf
-from screw_dynamics_ros.ros.ros2_control import INTERFACES, command_interfaces
+from screw_dynamics_ros.ros.ros2_control import CHOICES, command_interfaces
 from support.robots import joint, links, robot, urdf_path
 
 ARM = [f'panda_joint{k}' for k in range(1, 8)]
@@ -21,7 +21,7 @@ def panda():
     return read_urdf(urdf_path('panda'))
 
 
-@pytest.mark.parametrize('interface', INTERFACES)
+@pytest.mark.parametrize('interface', CHOICES)
 def test_one_for_all(panda, interface):
     """Of all joints but the finger that follows the other one, in the order of the robot."""
     chosen = command_interfaces(interface, panda)
@@ -45,7 +45,13 @@ def test_joints_without_a_choice_are_not_commanded(panda):
     ('choice', 'reason'),
     [
         ('', 'no joint can be commanded'),
-        ('torque', "no command interface 'torque'; expected one of position, velocity, effort"),
+        (
+            'torque',
+            "no command interface 'torque'; expected one of position, velocity, effort, "
+            r'position\+effort for',
+        ),
+        ('effort+position', r"no command interface 'effort\+position'"),
+        ('position+velocity', r"no command interface 'position\+velocity'"),
         ('panda_joint1:', "no command interface ''"),
         ('effort position', 'all joints: two command interfaces'),
         ('panda_joint1:effort panda_joint1:effort', 'panda_joint1: two command interfaces'),

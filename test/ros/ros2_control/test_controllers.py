@@ -23,8 +23,8 @@ from support.paths import ROOT
 
 GAINS = {name: {'p': 10.0, 'i': 1e-7, 'd': 1.0} for name in 'abc'}
 
-#: What joint_trajectory_controller accepts (validate_jtc_parameters.hpp).
-COMBINATIONS = [['position'], ['velocity'], ['effort']]
+#: What joint_trajectory_controller accepts (validate_jtc_parameters.hpp, its manual).
+COMBINATIONS = [['position'], ['velocity'], ['effort'], ['position', 'effort']]
 
 
 def section(made: Controllers, name: str) -> dict:
@@ -52,6 +52,30 @@ def test_controllers_of_one_interface(interface, active, inactive):
     assert trajectories['command_interfaces'] == [interface]
     assert trajectories['state_interfaces'] == ['position', 'velocity']
     assert ('gains' in trajectories) == (interface != 'position')
+
+
+def test_the_controller_of_impedance_drives():
+    """It claims both interfaces and needs no gains; no other one could claim one of them."""
+    made = controllers_for(dict.fromkeys('abc', 'position+effort'), {})
+    assert made.active == ('joint_state_broadcaster', 'joint_trajectory_controller')
+    assert made.inactive == ()
+    assert section(made, 'joint_trajectory_controller') == {
+        'type': 'joint_trajectory_controller/JointTrajectoryController',
+        'joints': ['a', 'b', 'c'],
+        'command_interfaces': ['position', 'effort'],
+        'state_interfaces': ['position', 'velocity'],
+        'allow_partial_joints_goal': True,
+    }
+    made = controllers_for({'a': 'position+effort', 'b': 'position', 'c': 'effort'}, GAINS)
+    assert made.active == (
+        'joint_state_broadcaster',
+        'position_trajectory_controller',
+        'effort_controller',
+        'position_effort_trajectory_controller',
+    )
+    path = section(made, 'position_effort_trajectory_controller')
+    assert (path['joints'], path['command_interfaces']) == (['a'], ['position', 'effort'])
+    assert path['command_interfaces'] in COMBINATIONS
 
 
 def test_controllers_of_several_interfaces():

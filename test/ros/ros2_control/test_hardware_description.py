@@ -10,13 +10,18 @@ import pytest
 
 from screw_dynamics_ros.core import ArgumentError, DescriptionError
 from screw_dynamics_ros.core.description import read_urdf
-from screw_dynamics_ros.core.description.ros2_control import commanded_joints, read_ros2_control
+from screw_dynamics_ros.core.description.ros2_control import (
+    commanded_joints,
+    impedance_gains,
+    read_ros2_control,
+)
 from screw_dynamics_ros.core.description.xml_document import child, children, robot_element
 from screw_dynamics_ros.ros.ros2_control import NAME, OLD_PLUGIN, PLUGIN, with_simulated_hardware
 from support.robots import bundled_robots, joint, links, robot, robot_id, sampled_robots, urdf_path
 
 TOPICS = ('/left/joint_commands', '/left/robot_joint_states')
 STATES = ('position', 'velocity', 'effort')
+BOTH = '"position"/><command_interface name="effort"/>'
 
 
 def panda_with(tag: str) -> str:
@@ -60,6 +65,25 @@ def test_the_tag_of_the_panda():
     assert made.interfaces == {name: each[0] for name, each in commands.items() if each}
     assert (made.commands_topic, made.states_topic) == TOPICS
     assert made.remarks == ()
+
+
+def test_the_tag_of_impedance_drives_keeps_their_gains():
+    """Of the tag that is replaced, or kept; a kept one says what a released interface does."""
+    gains = '<param name="kp">70</param><param name="kd">2.75</param>'
+    joint1 = JOINT1.replace('<command', f'{gains}<command')
+    text = panda_with(tag_of('openarm_hardware/OpenArm', '', joint1))
+    made = with_simulated_hardware(text, 'position+effort', *TOPICS, replace=True)
+    (component,) = read_ros2_control(made.text)
+    assert component.joints[0].command_interfaces == ('position', 'effort')
+    assert made.interfaces['panda_joint7'] == 'position+effort'
+    assert impedance_gains([component]) == {'panda_joint1': (70.0, 2.75)}
+    kept = with_simulated_hardware(
+        panda_with(tag_of(PLUGIN, COMPLETE, joint1.replace('"velocity"/>', BOTH, 1))),
+        'effort',
+        *TOPICS,
+    )
+    assert kept.interfaces == {'panda_joint1': 'position+effort'}
+    assert 'the last value of a released interface' in kept.remarks[0]
 
 
 @pytest.mark.parametrize('path', [*bundled_robots(), *sampled_robots()], ids=robot_id)

@@ -305,7 +305,10 @@ class Scalar:
         return self.recorder.clamped(lower, upper, self.index)
 
     def __bool__(self) -> bool:
-        raise TypeError('a recorded scalar has no value yet: a recursion must not branch on it')
+        raise TypeError(
+            'a recorded scalar has no value yet: a recursion must not branch on it; `choice` of '
+            'compile.program.recorded_arrays chooses between numbers'
+        )
 
     def _compared(self, other: object) -> bool:
         raise TypeError('a recorded scalar has no value yet: a recursion must not compare it')
