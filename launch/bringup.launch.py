@@ -34,9 +34,10 @@ ARGUMENTS = [
     DeclareLaunchArgument(
         'driver',
         default_value='',
-        description='What the robot driver measures and compensates: ur, franka, iiwa, '
-        'kinova_gen3, xarm, generic, or a YAML file like config/drivers/ur.yaml; a params_file of '
-        'your own takes precedence. Empty: as in params_file.',
+        description='What the robot driver measures and compensates: a preset of '
+        'doc/start/drivers.md such as ur, franka or openarm, or a YAML file like '
+        'config/drivers/ur.yaml; a params_file of your own takes precedence. Empty: as in '
+        'params_file.',
     ),
     *files.urdf_arguments('description', '', 'parameters, then the topic robot_description'),
     DeclareLaunchArgument(

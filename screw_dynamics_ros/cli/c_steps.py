@@ -233,6 +233,7 @@ class CSteps:
         state.torque, state.stamp_time = TorqueCommand(settings), 0.0
         state.wanted = self._result('wanted_torque', terms.feedforward, n)
         state.gravity = self._result('weight', terms.weight, n)
+        state.numbers = state.torque.command
         state.messages = (CommandMessage(numbers, np.arange(n)),)
         self._add(name, link, numbers, command_by_stamps, state)
 

@@ -50,7 +50,14 @@ GROWTH = 20e3  # kB: caches and pools that fill up after the first tenth
 PATIENCE = 60.0  # s
 PAUSE = 0.45  # s from the stamps of a burst to that of the good message
 #: Commands begin, end and go on by rules of their own when states are lost: only numbers count.
-COMMANDS = ('/dynamics/feedforward', '/dynamics/commands', '/dynamics/joint_command')
+COMMANDS = (
+    '/dynamics/feedforward',
+    '/dynamics/commands',
+    '/dynamics/joint_command',
+    '/dynamics/position_command',
+    '/dynamics/joint_position_command',
+    '/dynamics/impedance_command',
+)
 #: Services that change what the robot is or carries.
 CHANGES = ('/set_link_inertia', '/set_payload', '/attach_tool')
 #: The queue is long enough for a burst, so that every state of it is answered or refused.

@@ -25,7 +25,19 @@ from screw_dynamics_ros.ros.drivers import (
 from support.paths import CONFIG, DOC
 
 FOLDER = CONFIG / 'drivers'
-NAMES = ['franka', 'generic', 'iiwa', 'kinova_gen3', 'ur', 'xarm']
+NAMES = [
+    'franka',
+    'generic',
+    'iiwa',
+    'kinova_gen3',
+    'open_manipulator_x',
+    'openarm',
+    'piper',
+    'so_arm',
+    'ur',
+    'xarm',
+    'yam',
+]
 MODEL = yaml.safe_load((CONFIG / 'model.yaml').read_text())
 
 

@@ -16,7 +16,7 @@ from screw_dynamics_ros.core.estimation.residual_map import fitted
 from screw_dynamics_ros.core.outputs import OUTPUTS
 from screw_dynamics_ros.nodes.force_torque.wrist_sensor_outputs import WristSensor
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
-from support.host_bench import Outputs, serialized
+from support.host_bench import COMMANDS, Outputs, serialized
 from support.input_messages import SLED, SOURCES
 from support.linkages import CLOSURES, FOUR_BAR
 from support.loop_bench import LoopBench
@@ -26,7 +26,6 @@ from support.robots import urdf_path
 PANDA, PLANAR = (urdf_path(name).read_text() for name in ('panda', 'planar_2r'))
 DELTA = (URDF / 'loops' / 'delta_gripper.urdf').read_text()
 HOME = {PANDA: [0.3, -0.5, 0.2, -2.0, 0.4, 1.6, 0.7, 0.02], DELTA: [0.4, 0.5, 0.3]}
-COMMANDS = '/commands', '/feedforward', '/joint_command'
 PARTS = [name for name in OUTPUTS if not f'/{name}'.endswith(COMMANDS)]
 COUPLED = {
     'drive_joints': ['joint2'],

@@ -34,6 +34,16 @@ BEGIN = {'BENCH_MONOTONIC': '1234.5', 'BENCH_WALL': '1750000000.25'}
 #: What waits for other threads and processes does so in real time.
 IN_REAL_TIME = {'drawing', 'executor', 'inverse_kinematics', 'worker'}
 
+#: Ends of the topics with commands.
+COMMANDS = (
+    '/commands',
+    '/feedforward',
+    '/joint_command',
+    '/position_command',
+    '/joint_position_command',
+    '/impedance_command',
+)
+
 
 def serialized(names, position, stamp, velocity=None, effort=None):
     """Return a joint state, at rest and with efforts unless others are given."""

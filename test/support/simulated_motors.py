@@ -23,8 +23,8 @@ DT = 0.002
 class DrivenArm:
     """A simulated arm, its motors and the time."""
 
-    def __init__(self, name, frequency=60.0, amplitude=0.0, gains=None):
-        self.robot = robot = Robot.from_urdf(urdf_path(name))
+    def __init__(self, name, frequency=60.0, amplitude=0.0, gains=None, drives=None):
+        self.robot = robot = Robot.from_urdf(urdf_path(name), drives=drives)
         self.simulated = SimulatedRobot(robot, middle_of_range(robot))
         limits, self.joints = robot.limits, ScalarJoints(robot)
         joints = self.joints

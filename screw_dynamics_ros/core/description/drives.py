@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import is_number
+from ..compile.program.tracing import clamp
 from ..errors import ArgumentError, DescriptionError, UnknownNameError
 from ..reproducible import product, unit
 from .friction import FRICTION, Friction, NumberBounds, number
@@ -35,6 +36,14 @@ Vector = tuple[float, float, float]
 
 #: Pivots of a counterbalance.
 PIVOTS = ('counterbalance_on_parent', 'counterbalance_on_child')
+
+#: Fields that mimic joints cannot have, and whether joints that are mimicked cannot either.
+SHARED = {
+    'load_friction': True,
+    'bristle_stiffness': True,
+    'stall_torque': False,
+    'peak_torque': False,
+}
 
 #: Of the pivots of a counterbalance, from the axis and from each other [m].
 MIN_LEVER = 1e-6
@@ -81,6 +90,23 @@ class Drive(Friction):
         pivots. Coil spring: -stiffness * rest length.
     counterbalance_stiffness : float
         Stiffness of the counterbalance [N/m].
+    torque_constant : float
+        Torque of the motor per current, before the gear [N m/A]; 0: not known.
+    cogging : float
+        Amplitude of the cogging torque of the motor, at the joint [N m, N]: c sin(n q + phase) at
+        the position q, as of a spring.
+    cogging_order : float
+        n, periods of the cogging per 2 pi of the joint position [1, rad/m].
+    cogging_phase : float
+        Phase of the cogging at the joint position 0 [rad].
+    stall_torque : float
+        Torque of the motor at rest, at the joint [N m, N]. With `no_load_speed` it is the line of
+        speed and torque of a DC motor at its supply voltage; 0: no such line.
+    no_load_speed : float
+        Speed at which the motor has no torque left, at the joint [rad/s, m/s].
+    peak_torque : float
+        Largest torque of the motor, as by the current of its driver, at the joint [N m, N]; 0: no
+        such limit.
 
     Raises
     ------
@@ -110,6 +136,13 @@ class Drive(Friction):
     counterbalance_on_child: Vector | None = None
     counterbalance_preload: float = number()
     counterbalance_stiffness: float = number()
+    torque_constant: float = number(minimum=0.0)
+    cogging: float = number(minimum=0.0)
+    cogging_order: float = number(minimum=0.0)
+    cogging_phase: float = number()
+    stall_torque: float = number(minimum=0.0)
+    no_load_speed: float = number(minimum=0.0)
+    peak_torque: float = number(minimum=0.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -124,6 +157,16 @@ class Drive(Friction):
             )
         self._check_coupling()
         self._check_counterbalance()
+        if self.cogging and not self.cogging_order:
+            raise ArgumentError(
+                f'Drive: cogging is {self.cogging} and cogging_order 0; give its periods per turn '
+                'of the joint'
+            )
+        if bool(self.stall_torque) != bool(self.no_load_speed):
+            raise ArgumentError(
+                f'Drive: stall_torque is {self.stall_torque} and no_load_speed '
+                f'{self.no_load_speed}; give both, which are the ends of one line, or none'
+            )
 
     def _check_coupling(self) -> None:
         """Refuse ratios that are not numbers, and what only a coupled motor has."""
@@ -141,10 +184,12 @@ class Drive(Friction):
                 )
         object.__setattr__(self, 'coupled_joints', names)
         object.__setattr__(self, 'coupling_ratios', ratios)
-        if ratios and self.rotor_axis is not None:
-            raise ArgumentError(
-                'Drive: a motor with coupled_joints has no rotor_axis; leave it out'
-            )
+        refused = {'rotor_axis': self.rotor_axis, 'stall_torque': self.stall_torque}
+        for name, value in (refused | {'peak_torque': self.peak_torque}).items():
+            if ratios and value:
+                raise ArgumentError(
+                    f'Drive: a motor with coupled_joints has no {name}; leave it out'
+                )
         of_motor = {row.motor: name for name, row in FRICTION.items() if row.motor}
         if not ratios and any(getattr(self, name) for name in of_motor):
             raise ArgumentError(
@@ -189,10 +234,62 @@ class Drive(Friction):
         """G^2 J, the inertia of the rotor in units of the joint [kg m^2] ([kg])."""
         return self.gear_ratio**2 * self.rotor_inertia
 
+    def available_torques(self, rate: Any, limit: float = math.inf) -> tuple[Any, Any]:
+        """Return the lowest and the highest torque of the motor at a joint rate [N m, N].
+
+        Torques in the direction of motion fall from `stall_torque` at rest to 0 at `no_load_speed`;
+        all of it brakes. Both are bounded by `peak_torque` and by `limit`. Can be recorded.
+
+        Source: the characteristic of a DC motor at constant voltage, as on data sheets.
+
+        Parameters
+        ----------
+        rate : float or array
+            [rad/s, m/s]
+        limit : float
+            Of the joint [N m, N].
+
+        Examples
+        --------
+        >>> motor = Drive(stall_torque=10.0, no_load_speed=5.0, peak_torque=6.0)
+        >>> lowest, highest = motor.available_torques(np.array([-5.0, 0.0, 1.0, 4.0, 9.0]))
+        >>> highest, lowest
+        (array([6., 6., 6., 2., 0.]), array([ 0., -6., -6., -6., -6.]))
+        """
+        most = min(limit, self.peak_torque or math.inf, self.stall_torque or math.inf)
+        if not self.stall_torque:
+            return 0.0 * rate - most, 0.0 * rate + most
+        slope = self.stall_torque / self.no_load_speed
+        return (
+            clamp(-self.stall_torque - slope * rate, -most, 0.0),
+            clamp(self.stall_torque - slope * rate, 0.0, most),
+        )
+
+    @property
+    def torque_per_current(self) -> float:
+        """Joint torque per current of the motor, `gear_ratio` times `torque_constant` [N m/A, N/A].
+
+        The `effort_scale` of a driver that reports currents, and the `torque_constants` of a
+        simulated one; losses of the gear are friction. Raises ArgumentError without a constant.
+
+        >>> drive = Drive(gear_ratio=-50.0, torque_constant=0.04)
+        >>> drive.torque_per_current, 6.0 / drive.torque_per_current  # A that give 6 N m
+        (-2.0, -3.0)
+        """
+        if not self.torque_constant:
+            raise ArgumentError('Drive: torque_constant is 0; give that of the motor [N m/A]')
+        return self.gear_ratio * self.torque_constant
+
+    @property
+    def limits_torque(self) -> bool:
+        """Whether the motor has a line of speed and torque, or a peak torque."""
+        return bool(self.stall_torque or self.peak_torque)
+
     @property
     def has_spring(self) -> bool:
-        """Whether there is a spring along the joint, or a counterbalance beside it."""
-        return bool(self.spring_stiffness) or self.counterbalance_on_parent is not None
+        """Whether there is a spring along the joint, a counterbalance beside it, or cogging."""
+        along = bool(self.spring_stiffness or self.cogging)
+        return along or self.counterbalance_on_parent is not None
 
 
 #: The fields of `Drive` by name, those of friction last.
@@ -285,11 +382,13 @@ def drives_of(
         _check_pivots(joints[name], drive)
         check_coupled_joints(name, drive, joints)
         followed = {other.mimic.joint for other in description.joints if other.mimic is not None}
-        if drive.depends_on_load and (joints[name].mimic is not None or name in followed):
-            raise ArgumentError(
-                f'drives: {name!r} mimics a joint or is mimicked, and has a load_friction: how '
-                'mimic joints share a torque is not determined; leave load_friction out'
-            )
+        mimics = joints[name].mimic is not None
+        for field, is_refused in SHARED.items():
+            if getattr(drive, field) and (mimics or (is_refused and name in followed)):
+                raise ArgumentError(
+                    f'drives: {name!r} mimics a joint or is mimicked, and has a {field}: how '
+                    f'mimic joints share a torque is not determined; leave {field} out'
+                )
     check_motors_move_joints(given or {})
     driven = {name: joint for name, joint in joints.items() if joint.kind.has_drive}
     drives = {name: (given or {}).get(name) or _described(joint) for name, joint in driven.items()}

@@ -86,6 +86,16 @@ def number(default: float | None = 0.0, **bounds: Any) -> Any:
     return field(default=default, metadata={'bounds': NumberBounds(**bounds)})
 
 
+def is_free(row: FrictionTerm) -> bool:
+    """Return whether a term of friction does not depend on the load."""
+    return not row.by_load
+
+
+def is_dry(row: FrictionTerm) -> bool:
+    """Return whether a term is dry friction that does not depend on the load."""
+    return not (row.power or row.by_load)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Friction:
     """The friction of a drive; units of revolute, prismatic joints.
@@ -114,6 +124,16 @@ class Friction:
     load_friction : float
         Dry friction per torque that the drive transmits, as of gears [1]: mu |L| joins the Coulomb
         friction. L is the torque of the joint without friction, rotor and springs included.
+    load_friction_asymmetry : float
+        Difference of the `load_friction` of a motor that drives the load from the mean of both
+        directions of power, and no less, [1]: mu + delta if the motor drives the load, mu - delta
+        if the load drives the motor (`load_friction_of`).
+    bristle_stiffness : float
+        Stiffness of the joint held by dry friction, sigma_0 of the LuGre model [N m/rad, N/m].
+        Simulated robots then stick where others creep (`simulation.bristles`); all other functions
+        have the friction of steady motion.
+    bristle_damping : float
+        Damping of the joint held by dry friction, sigma_1 of the LuGre model [N m s/rad, N s/m].
 
     Raises
     ------
@@ -131,12 +151,32 @@ class Friction:
     motor_damping: float = number(minimum=0.0)
     motor_coulomb: float = number(minimum=0.0)
     load_friction: float = number(minimum=0.0, below=1.0)
+    load_friction_asymmetry: float = number(within='load_friction')
+    bristle_stiffness: float = number(minimum=0.0)
+    bristle_damping: float = number(minimum=0.0)
 
     def __post_init__(self) -> None:
         for each in fields(self):
             is_optional = each.default is None
             if each.metadata and not (is_optional and getattr(self, each.name) is None):
                 each.metadata['bounds'].check(each.name, self)
+        if self.load_friction - self.load_friction_asymmetry >= 1.0:
+            raise ArgumentError(
+                f'Drive: load_friction is {self.load_friction} and load_friction_asymmetry '
+                f'{self.load_friction_asymmetry}: no load moves the joint; their difference must '
+                'be less than 1'
+            )
+        if self.bristle_stiffness and self.coulomb <= abs(self.coulomb_asymmetry):
+            raise ArgumentError(
+                f'Drive: bristle_stiffness needs dry friction in both directions; coulomb is '
+                f'{self.coulomb}, give more than the size of coulomb_asymmetry, '
+                f'{abs(self.coulomb_asymmetry)}'
+            )
+        if self.bristle_damping and not self.bristle_stiffness:
+            raise ArgumentError(
+                f'Drive: bristle_damping is {self.bristle_damping} without bristle_stiffness; give '
+                'both'
+            )
 
     @property
     def stribeck(self) -> float:
@@ -161,7 +201,21 @@ class Friction:
 
     def load_share(self, rate: Any) -> Any:
         """Return mu with the smooth sign of a joint rate: friction per transmitted torque |L|."""
-        return self._sum(rate, self.sign(rate), by_load=True)
+        return self._sum(rate, self.sign(rate), lambda row: row.by_load and not row.by_power)
+
+    def power_share(self, rate: Any) -> Any:
+        """Return delta with the squared sign of a rate: friction per transmitted torque L."""
+        return self._sum(rate, self.sign(rate), lambda row: row.by_power)
+
+    @property
+    def efficiency(self) -> float:
+        """L / tau of the torque of a motor that drives a load fast, without other friction."""
+        return 1.0 / (1.0 + self.load_friction + self.load_friction_asymmetry)
+
+    @property
+    def backdriving_efficiency(self) -> float:
+        """The torque tau / L of a motor that brakes a load that drives it."""
+        return 1.0 - self.load_friction + self.load_friction_asymmetry
 
     def friction_slope(self, rate: Any) -> Any:
         """Return the derivative of `friction` with respect to the rate [N m s/rad] ([N s/m])."""
@@ -173,7 +227,14 @@ class Friction:
 
     def growing(self, rate: Any, power: int) -> Any:
         """Return the friction that grows with a power of the speed, without smoothing and load."""
-        return self._sum(rate, np.sign(rate), power)
+        return self._sum(rate, np.sign(rate), lambda row: row.growth == power and not row.by_load)
+
+    def level(self, rate: Any) -> Any:
+        """Return the dry friction of steady motion, not smoothed, without load [N m] ([N])."""
+        ahead = self._sum(rate, 1.0, is_dry)
+        if not self.coulomb_asymmetry:
+            return ahead
+        return np.where(rate < 0.0, -self._sum(rate, -1.0, is_dry), ahead)
 
     @property
     def depends_on_load(self) -> bool:
@@ -192,12 +253,12 @@ class Friction:
         sign = Jet(rate * np.sqrt(inverse), slope, -3.0 * slope * (rate * inverse))
         return self._sum(Jet(rate, 1.0, 0.0), sign)
 
-    def _sum(self, rate: Any, sign: Any, power: int | None = None, *, by_load: bool = False) -> Any:
-        """Return the sum of all terms, or of those that grow with a power of the speed."""
+    def _sum(self, rate: Any, sign: Any, belongs: Callable[[FrictionTerm], bool] = is_free) -> Any:
+        """Return the sum of the terms that belong to it; by default of those without load."""
         total = 0.0 * rate
         for row in FRICTION.values():
             coefficient = getattr(self, row.name)
-            if coefficient and row.by_load == by_load and power in (None, row.growth):
+            if coefficient and belongs(row):
                 total = total + coefficient * row.shape(rate, sign, self)
         return total
 
@@ -217,7 +278,9 @@ class FrictionTerm:
     fades : bool
         Whether it vanishes at high speeds; otherwise s_k grows with this power of the rate.
     by_load : bool
-        Whether it is multiplied by the size of the transmitted torque.
+        Whether it is multiplied by the transmitted torque: its size, or
+    by_power : bool
+        the torque itself, so that it changes its sign with that of the power.
     motor : str
         The field of the coefficient of a coupled motor, '' without one.
     is_common : bool
@@ -229,6 +292,7 @@ class FrictionTerm:
     power: int = 0
     fades: bool = False
     by_load: bool = False
+    by_power: bool = False
     motor: str = ''
     is_common: bool = False
 
@@ -265,8 +329,40 @@ FRICTION = {
             is_common=True,
         ),
         FrictionTerm('load_friction', lambda v, sign, _: sign, by_load=True),
+        FrictionTerm(
+            'load_friction_asymmetry', lambda v, sign, _: sign * sign, by_load=True, by_power=True
+        ),
     )
 }
+
+
+def load_friction_of(efficiency: float, backdriving_efficiency: float) -> dict[str, float]:
+    """Return `load_friction` and `load_friction_asymmetry` of a gear by its efficiencies.
+
+    Parameters
+    ----------
+    efficiency, backdriving_efficiency : float
+        Power at the joint per power of the motor that drives it, and of the motor per power of the
+        joint that drives it; more than 0, at most 1.
+
+    Raises
+    ------
+    ArgumentError
+        An efficiency out of range.
+
+    Examples
+    --------
+    >>> gear = Friction(**load_friction_of(0.8, 0.7))
+    >>> round(gear.load_friction, 3), round(gear.load_friction_asymmetry, 3)
+    (0.275, -0.025)
+    >>> round(gear.efficiency, 6), round(gear.backdriving_efficiency, 6)
+    (0.8, 0.7)
+    """
+    for given in (efficiency, backdriving_efficiency):
+        if not (is_number(given) and 0.0 < given <= 1.0):
+            raise ArgumentError(f'an efficiency is {given!r}; give more than 0 and at most 1')
+    ahead, back = 1.0 / efficiency - 1.0, 1.0 - backdriving_efficiency
+    return {'load_friction': (ahead + back) / 2.0, 'load_friction_asymmetry': (ahead - back) / 2.0}
 
 
 @dataclass(frozen=True)

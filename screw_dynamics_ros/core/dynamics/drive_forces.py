@@ -5,19 +5,22 @@
 
 The torques of drives are
 
-    tau = L + f(v) + mu |L| sign(v),    L = Q + s(q),
+    tau = L + f(v) + mu |L| sign(v) + delta L sign(v)^2,    L = Q + s(q),
 
 with the torques Q of the Newton-Euler equations, s = dU/dq that balance springs, and the friction
-f(v) and a share mu of the transmitted torque L. With u = tau - f(v) and g = mu sign(v) between -1
-and 1, L has the sign of u, so that
+f(v) and the shares mu and delta of the transmitted torque L: the last two terms are
+(mu + delta sign(L v)) |L| sign(v), with the sign of the power. With u = tau - f(v), g = mu sign(v)
+and c = 1 + delta sign(v)^2 > |g|, L has the sign of u, so that
 
-    L = (u - g |u|) / (1 - g^2).
+    L = (c u - g |u|) / (c^2 - g^2).
 
 A spring along a joint has U = k (q - q_0)^2 / 2. A counterbalance pulls its two pivots together
 with the force F = F_0 + k l, where l is their distance. With the vector rho from the pivot on the
 body to that on the predecessor, in body axes, and the derivative x = xi x b + eta of the former,
 
     l l' = rho . x,    s = F l' = k l l' + F_0 (l l') / l.
+
+The cogging of a motor has U = -(c / n) cos(n q + phase), and no other path through the functions.
 
 >>> from dataclasses import replace
 >>> from screw_dynamics_ros.core.description.drives import Drive
@@ -45,6 +48,7 @@ from ..description.friction import Friction, Jet
 from ..errors import ArgumentError
 from ..kinematics.poe import joint_coordinate, relative_pose
 from ..linear import cross, zeros
+from ..tree.joint_limits import of_velocities
 from ..tree.multibody_tree import Body, Tree
 from ..types import Array
 
@@ -62,6 +66,21 @@ def moving_torques(tree: Tree, q: Array, v: Array, tau: Array) -> Array:
     """Return the Newton-Euler torques Q (nv,): the inverse of `driving_torques`."""
     L = transmitted_torques(tree, v, tau) if tree.with_friction else tau
     return L - spring_torques(tree, q)
+
+
+def available_torques(tree: Tree, v: Array) -> tuple[Array, Array]:
+    """Return the lowest and the highest torques that drives have at rates v (..., nv) [N m, N].
+
+    These are the effort limits of joints and the limits of their motors
+    (`Drive.available_torques`), (..., nv) each, infinite where there are none. Can be recorded.
+    """
+    limit = of_velocities(tree, tree.limits.effort)
+    lower, upper = 0.0 * v - limit, 0.0 * v + limit
+    for body in tree.bodies:
+        if body.drive.limits_torque:
+            at = ..., body.v.start
+            lower[at], upper[at] = body.drive.available_torques(v[at][()], float(limit[at]))
+    return lower, upper
 
 
 # --- springs --------------------------------------------------------------------------------------
@@ -92,11 +111,16 @@ def lever(body: Body, q: Array) -> Lever:
     )
 
 
+def cogging_angle(body: Body, q: Array) -> Array:
+    """Return the angle n q + phase of the cogging of a body's motor, (1,) [rad]."""
+    return body.drive.cogging_order * joint_coordinate(body, q) + body.drive.cogging_phase
+
+
 def without_springs(tree: Tree) -> Tree:
     """Return the same tree without springs: what torques of rates alone are derived from."""
     bodies = tuple(
-        replace(body, drive=replace(body.drive, spring_stiffness=0.0), pivots=None)
-        if body.drive.spring_stiffness or body.pivots is not None
+        replace(body, drive=replace(body.drive, spring_stiffness=0.0, cogging=0.0), pivots=None)
+        if body.drive.has_spring
         else body
         for body in tree.bodies
     )
@@ -111,6 +135,9 @@ def spring_energy(tree: Tree, q: Array) -> Any:
         if drive.spring_stiffness:
             strain = joint_coordinate(body, q)[0] - drive.spring_position
             U = U + 0.5 * drive.spring_stiffness * (strain * strain)
+        if drive.cogging:
+            n, angle = drive.cogging_order, cogging_angle(body, q)[0]
+            U = U - drive.cogging / n * np.cos(angle)
         if body.pivots is not None:
             length = lever(body, q).length
             U = U + length * (
@@ -132,6 +159,10 @@ def spring_torques(tree: Tree, q: Array, order: int = 0) -> Array:
             own = drive.spring_stiffness * Jet(
                 joint_coordinate(body, q) - drive.spring_position, 1.0, 0.0
             )
+        if drive.cogging:
+            n, angle = drive.cogging_order, cogging_angle(body, q)
+            sine, cosine = np.sin(angle), np.cos(angle)
+            own = own + drive.cogging * Jet(sine, n * cosine, -n * n * sine)
         if body.pivots is not None:
             l, first, second, third = lever(body, q)  # noqa: E741
             length = Jet(l, first / l, (second - first * first / (l * l)) / l)
@@ -176,7 +207,8 @@ def friction_under_load(tree: Tree, v: Array, tau: Array) -> Array:
     f = friction_torques(tree, v)
     for body in tree.bodies:
         if body.drive.depends_on_load:
-            f[body.v] = f[body.v] + body.drive.load_share(v[body.v]) * size(tau[body.v])
+            drive, rate, L = body.drive, v[body.v], tau[body.v]
+            f[body.v] = f[body.v] + drive.load_share(rate) * size(L) + drive.power_share(rate) * L
     return f
 
 
@@ -186,7 +218,8 @@ def transmitted_torques(tree: Tree, v: Array, tau: Array) -> Array:
     for body in tree.bodies:
         if body.drive.depends_on_load:
             u, g = L[body.v], body.drive.load_share(v[body.v])
-            L[body.v] = (u - g * size(u)) / (1.0 - g * g)
+            c = 1.0 + body.drive.power_share(v[body.v])
+            L[body.v] = (c * u - g * size(u)) / (c * c - g * g)
     return L
 
 

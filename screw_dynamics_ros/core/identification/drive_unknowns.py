@@ -13,6 +13,7 @@ Garrec 2010 for friction by load.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -92,6 +93,16 @@ def of_friction(row: FrictionTerm, field: str, *, of_motor: bool = False) -> Kin
     return Kind('friction', row.units, nominal, of_motor, exists, row)
 
 
+def of_cogging(part: Callable[[float], float]) -> Kind:
+    """Return the kind of a part of the amplitude of cogging, of a given order."""
+    return Kind(
+        'spring',
+        ('N m', 'N'),
+        lambda d: d.cogging * part(d.cogging_phase),
+        exists=lambda d: d.cogging > 0.0,
+    )
+
+
 KINDS = {
     'armature': Kind('armature', ('kg m^2', 'kg'), lambda d: d.reflected_inertia),
     **{name: of_friction(row, name) for name, row in FRICTION.items()},
@@ -113,6 +124,8 @@ KINDS = {
     'counterbalance_stiffness': Kind(
         'spring', ('N/m', 'N/m'), lambda d: d.counterbalance_stiffness, exists=has_counterbalance
     ),
+    'cogging_sine': of_cogging(math.cos),
+    'cogging_cosine': of_cogging(math.sin),
     'offset': Kind('offset', ('N m', 'N'), lambda d: 0.0, of_motor=True),
 }
 
@@ -120,6 +133,8 @@ KINDS = {
 SIGNED = (
     'offset',
     'counterbalance_preload',
+    'cogging_sine',
+    'cogging_cosine',
     *(name for name, row in FRICTION.items() if row.is_signed),
 )
 
@@ -207,6 +222,9 @@ class DriveUnknowns:
             return motion.q[:, k] - self.drives[k].spring_position
         if kind == 'offset':
             return -np.ones(len(motion.q))
+        if kind.startswith('cogging'):
+            angle = self.drives[k].cogging_order * motion.q[:, k]
+            return np.sin(angle) if kind == 'cogging_sine' else np.cos(angle)
         length, first = self._lever(motion.q, k)
         return first / length if kind == 'counterbalance_preload' else first
 
@@ -215,7 +233,8 @@ class DriveUnknowns:
     ) -> Array:
         """Return the torques (N,) of a term of friction with the coefficient 1."""
         v = self._of_motor(motion.v, k) if KINDS[kind].of_motor else motion.v[:, k]
-        load = np.abs(motion.L[:, k]) if term.by_load else 1.0
+        load = motion.L[:, k] if term.by_load else 1.0
+        load = load if term.by_power else np.abs(load)
         return np.asarray(term.shape(v, drive.sign(v), drive) * load)
 
     def held_torques(self, motion: MotionSamples) -> tuple[Array, Array]:

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Scale and offset of reported efforts, from several poses at rest.
+"""Scale and offset of reported efforts, and stiffness of servos, from several poses at rest.
 
 At rest a joint holds the gravity torque. If a driver reports currents, other units or another sign,
 the relation is linear: torque = scale effort + offset. Several poses separate the scale from an
@@ -126,3 +126,48 @@ def effort_ratio(
     deviation = np.sqrt(rest @ rest / freedom / (change @ change))
     half = float(stdtrit(freedom, 0.5 + PROBABILITY / 2.0) * deviation)
     return slope - half, slope + half
+
+
+def servo_stiffness(
+    torque: ArrayLike, commanded: ArrayLike, measured: ArrayLike, least: float = 0.0
+) -> tuple[float, float, float]:
+    """Return the stiffness of a position servo with its confidence interval.
+
+    In poses at rest commanded - measured = torque / stiffness + a constant offset. Static friction
+    scatters it: come to the poses from both directions.
+
+    Parameters
+    ----------
+    torque : (k,) array-like
+        Torque of the joint by the model: the gravity torques, with a payload [N m, N].
+    commanded, measured : (k,) array-like
+        Positions of the joint [rad, m].
+    least : float
+        As for `effort_scale`.
+
+    Returns
+    -------
+    (float, float, float)
+        Stiffness and its lowest and highest value [N m/rad, N/m]; the highest may be infinite.
+
+    Raises
+    ------
+    ArgumentError
+        If the poses do not determine it, or the lengths differ.
+
+    Examples
+    --------
+    >>> torque, play = np.array([-1.0, 0.0, 0.5, 2.0]), np.array([1e-4, -1e-4, 1e-4, -1e-4])
+    >>> stiffness, low, high = servo_stiffness(torque, 0.02 + torque / 40.0, play)
+    >>> 35.0 < low < stiffness < high < 45.0
+    True
+    """
+    sag = float_array('commanded', commanded) - float_array('measured', measured)
+    interval = effort_ratio(torque, sag, least)
+    if interval is None or not sum(interval) > 0.0:
+        raise ArgumentError(
+            'these poses do not determine the stiffness: record 3 poses or more at rest, with '
+            'different torques, in which the position differs from the commanded one by the torque'
+        )
+    low, high = interval
+    return 2.0 / (low + high), 1.0 / high, 1.0 / low if low > 0.0 else np.inf

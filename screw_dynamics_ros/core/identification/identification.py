@@ -15,6 +15,7 @@ Dyn. Sys. Meas. Control 136(5); Müller 2018b section 6 (D-43).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -303,6 +304,9 @@ def identified_drive(unknowns: Unknowns, joint: str, values: dict[str, float]) -
         found['rotor_inertia'] = values[f'{joint}/rotor'] / nominal.gear_ratio**2
     elif 'armature' in found:
         found |= {'rotor_inertia': 0.0, 'rotor_axis': None, 'carrier': None}
+    if f'{joint}/cogging_sine' in values:
+        sine, cosine = (values[f'{joint}/cogging_{name}'] for name in ('sine', 'cosine'))
+        found |= {'cogging': math.hypot(sine, cosine), 'cogging_phase': math.atan2(cosine, sine)}
     for name, value in found.items():
         if bound := BOUNDS[name].within:
             size = found.get(bound, getattr(nominal, bound))

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import check_number, vector
+from ..dynamics.drive_forces import available_torques
 from ..errors import ArgumentError, UnknownNameError
 from ..robot.robot import Robot
-from ..tree.joint_limits import of_velocities
 from ..types import Array
 
 MODES = ('effort', 'position', 'velocity')
@@ -47,8 +47,9 @@ class JointServo:
         M_EE a_E = tau_E - h_E - M_ES a_S,    tau_S = M_SS a_S + M_SE a_E + h_S
 
     where h are the torques of the motion without acceleration: Coriolis, gravity, friction. Servo
-    torques are clipped at the effort limits of the description; commanded torques are not. The
-    servos do not compensate contacts and external wrenches: against these they act as springs.
+    torques are clipped at the effort limits of the description and the limits of the motors
+    (`Drive.available_torques`); commanded torques are not. The servos do not compensate contacts
+    and external wrenches: against these they act as springs.
 
     Parameters
     ----------
@@ -84,7 +85,6 @@ class JointServo:
         self._single = [v.stop - v.start == 1 for _, v in places]
         self._v = [v.start for _, v in places]
         self._q = np.array([q.start for q, _ in places], dtype=int)
-        self._limit = of_velocities(robot, robot.limits.effort)
 
     def torques(
         self,
@@ -154,8 +154,8 @@ class JointServo:
         if driven.size:
             rest = efforts[driven] - h[driven] - M[np.ix_(driven, following)] @ a[following]
             a[driven] = np.linalg.solve(M[np.ix_(driven, driven)], rest)
-        limit = self._limit[following]
-        tau[following] = np.clip(M[following] @ a + h[following], -limit, limit)
+        lower, upper = (limits[following] for limits in available_torques(self.robot.tree, v))
+        tau[following] = np.clip(M[following] @ a + h[following], lower, upper)
         return tau
 
     def _followed(self, modes: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -18,6 +18,7 @@ from ..integration import Integrator, MomentumPreserving, RungeKutta, SemiImplic
 from ..robot.robot import Robot
 from ..tree.joint_limits import coordinate_names, position_limits
 from ..types import Array
+from .bristles import Bristles
 from .contacts import ContactPoint, Plane
 from .environment import Effects, Environment
 from .springs import Spring
@@ -49,8 +50,8 @@ class SavedState:
         if [array.shape for array in saved] != [array.shape for array in own]:
             raise ArgumentError(
                 'the saved state is of another simulation: configuration, velocity and memory of '
-                f'contacts have the shapes {[array.shape for array in saved]} instead of '
-                f'{[array.shape for array in own]}'
+                'contacts and bristles have the shapes '
+                f'{[array.shape for array in saved]} instead of {[array.shape for array in own]}'
             )
 
 
@@ -66,7 +67,8 @@ class SimulatedRobot:
 
     The wrenches w are those given for a step and those of compliant planes and springs
     (`simulation.contacts`), evaluated in each stage of the integrator.
-    Friction and rotors are included if the robot has `drives`.
+    Friction and rotors are included if the robot has `drives`; joints with a `bristle_stiffness`
+    stick (`simulation.bristles`).
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ class SimulatedRobot:
     ----------
     q, v : (nq,) and (nv,) arrays
         Configuration and velocity; can be set, and are checked as in `set_state`. Setting q resets
-        the tangential springs of all contacts.
+        the tangential springs of all contacts and the bristles of joints.
 
     Raises
     ------
@@ -131,8 +133,11 @@ class SimulatedRobot:
         kind = integrator_class(robot, integrator, INTEGRATORS)
         self.robot, self.count = robot, count
         self.environment = Environment(robot, planes, contact_points, springs)
+        self._bristles = bristles = Bristles(robot)
         stepping = Stepping if count is None else StackStepping
-        self.stepping: Stepping | StackStepping = stepping(robot, kind(robot), self.environment)
+        self.stepping: Stepping | StackStepping = stepping(
+            bristles.robot, kind(bristles.robot), self.environment, bristles
+        )
         self.q = robot.home() if q is None else q
         self.v = self._rows('v', robot.nv, np.zeros(robot.nv))
         self._stop_torques: Array | None = None
@@ -146,7 +151,9 @@ class SimulatedRobot:
     @q.setter
     def q(self, q: ArrayLike) -> None:
         self._q = self._rows('q', self.robot.nq, q).copy()
-        self._memory = self.environment.memory(self._q)
+        contacts = self.environment.memory(self._q)
+        bristles = np.zeros((*contacts.shape[:-1], len(self._bristles.drives)))
+        self._memory = np.concatenate([contacts, bristles], axis=-1)
 
     @property
     def stop_torques(self) -> Array:
@@ -180,6 +187,8 @@ class SimulatedRobot:
             unchanged.
         """
         check_number('dt', dt, positive=True)
+        if self._bristles.drives:
+            self._bristles.robot._gravity[:] = self.robot._gravity
         if wrenches:
             tau = self._with_wrenches(tau, wrenches)
         moved = self.stepping.moved(self._q, self.v, self._memory, tau, dt)
@@ -201,7 +210,7 @@ class SimulatedRobot:
         self.stepping.prepare(self._q, self._memory)
 
     def set_state(self, q: ArrayLike, v: ArrayLike) -> None:
-        """Continue from another state; contacts and stops restart.
+        """Continue from another state; contacts, stops and bristles restart.
 
         Parameters
         ----------
@@ -252,13 +261,14 @@ class SimulatedRobot:
 
     @property
     def energy(self) -> tuple[Any, Any]:
-        """Kinetic and potential energy [J]: of gravity, springs and deformed contacts.
+        """Kinetic and potential energy [J]: of gravity, springs, deformed contacts and bristles.
 
         Numbers, of a stack arrays (N,).
         """
-        effects, robot = self._effects(), self.robot
+        effects, robot, bristles = self._effects(), self.robot, self._bristles
         kinetic = robot.kinetic_energy(self._q, self.v)
         potential = robot.potential_energy(self._q) + (0.0 if effects is None else effects.energy)
+        potential = potential + bristles.energy(bristles.split(self._memory)[1])
         return (float(kinetic), float(potential)) if self.count is None else (kinetic, potential)
 
     @property
@@ -270,8 +280,8 @@ class SimulatedRobot:
 
     def _effects(self) -> Effects | None:
         """Return what planes and springs do now."""
-        environment = self.environment
-        return None if environment.is_empty else environment.effects(self._q, self.v, self._memory)
+        environment, (contacts, _) = self.environment, self._bristles.split(self._memory)
+        return None if environment.is_empty else environment.effects(self._q, self.v, contacts)
 
     def _rows(self, name: str, size: int, value: ArrayLike) -> Array:
         """Return a value for each robot."""

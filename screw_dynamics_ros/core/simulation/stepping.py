@@ -22,6 +22,7 @@ from ..integration.integrator import Torques
 from ..robot.robot import Robot
 from ..tree.joint_limits import position_limits, velocity_names
 from ..types import Array
+from .bristles import Bristles
 from .environment import Environment
 from .stops import LIMIT_TOLERANCE, Stops, first_passage
 from .whole_step import (
@@ -54,11 +55,15 @@ class Stepping:
     integrator : Integrator
     environment : Environment
         Planes and springs.
+    bristles : Bristles
+        Of joints; `robot` is their attribute.
     """
 
-    def __init__(self, robot: Robot, integrator: Integrator, environment: Environment) -> None:
+    def __init__(
+        self, robot: Robot, integrator: Integrator, environment: Environment, bristles: Bristles
+    ) -> None:
         self._robot, self.integrator, self._stops = robot, integrator, Stops(robot)
-        self._conditions = StepConditions(robot)
+        self._conditions, self._bristles = StepConditions(robot, bristles), bristles
         self._planes_and_springs = environment
         self._environment = None if environment.is_empty else environment
         self._limits = position_limits(robot)
@@ -73,7 +78,7 @@ class Stepping:
         if not is_compiled(self._robot, self.integrator):
             return None
         return CompiledWholeStep(
-            self._robot, self.integrator, self._planes_and_springs, self._limits
+            *(self._robot, self.integrator, self._planes_and_springs, self._bristles, self._limits)
         )
 
     def moved(self, q: Array, v: Array, memory: Array, tau: ArrayLike, dt: float) -> Moved:
@@ -108,7 +113,7 @@ class Stepping:
             if remainder is None:
                 after, report = self._whole(q, v, memory, tau, dt)
                 if report.is_whole:
-                    return after[0], after[1], remembered(after, memory), None
+                    return *after[:2], self._bristles.remembered(memory, q, after), None
                 remainder = Remainder(dt, dt, dt / MAX_SUBSTEPS)
             if not all(np.isfinite(numbers).all() for numbers in (q, v, tau)):
                 raise DivergenceError(f'not finite: q = {q}, v = {v}, or the torques {tau}')
@@ -127,17 +132,17 @@ class Stepping:
         self, q: Array, v: Array, memory: Array, tau: Array, dt: float
     ) -> tuple[State, StepReport]:
         """Return the state after one step, and whether it is short enough."""
-        start = q, v, memory, tau, dt
-        return whole_step(self._conditions, self._step, self._environment, self._limits, *start)
+        start = self._bristles, self._limits, q, v, memory, tau, dt
+        return whole_step(self._conditions, self._step, self._environment, *start)
 
     def _state(self, q: Array, v: Array, memory: Array) -> State:
         """Return a state with what planes and springs do in it."""
-        return state(self._environment, q, v, memory)
+        return state(self._environment, q, v, self._bristles.split(memory)[0])
 
     def _all_torques(self, tau: Array, memory: Array) -> Array | StageTorques:
         """Return the torques tau (nv,) with those of planes and springs, for integrators."""
-        environment = self._environment
-        return tau if environment is None else StageTorques(environment, tau, memory)
+        environment, contacts = self._environment, self._bristles.split(memory)[0]
+        return tau if environment is None else StageTorques(environment, tau, contacts)
 
     def _step(self, q: Array, v: Array, tau: Torques, dt: float) -> tuple[Array, Array]:
         """Return the state after one step of the integrator, NaN if a free body turns too far."""
@@ -169,7 +174,7 @@ class Stepping:
         """Return the state after the remainder of a step by substeps."""
         stops, q, impulses = self._stops, q.copy(), np.zeros(len(v))
         (remaining, longest, shortest), searches = remainder, MAX_SEARCHES
-        acted, before = False, self._state(q, v, memory)
+        acted, before, driving = False, self._state(q, v, memory), tau
         while True:
             limits = stops.limits_from(q)
             touched = stops.distances(q, limits) <= LIMIT_TOLERANCE
@@ -178,7 +183,7 @@ class Stepping:
                 v, impulse = stops.impact(q, v, touched)
                 impulses += impulse
             if acted:
-                v = self._conditions.without_gain(before, self._state(q, v, memory), tau)
+                v = self._conditions.without_gain(before, self._state(q, v, memory), driving)
             velocities = stops.velocities(v)
             resting = touched & (velocities <= 0.0)
             if is_touched:
@@ -186,13 +191,15 @@ class Stepping:
             if not remaining > 0.0:
                 return q, v, memory, impulses
             distances = stops.distances(q, limits)
-            before, total = self._state(q, v, memory), self._all_torques(tau, memory)
-            held, load = stops.bearing(q, v, total, resting, remaining)
+            before = self._state(q, v, memory)
             swing = longest_swing(float(self._conditions.squared_frequency(before)))
             h = longest = min(max(min(longest, swing), shortest), remaining)
+            driving = self._bristles.less_friction(self._robot, before, memory, tau, h)
+            total = self._all_torques(driving, memory)
+            held, load = stops.bearing(q, v, total, resting, remaining)
             while True:
-                if isinstance(total, StageTorques):
-                    total.forget()
+                driving = self._bristles.less_friction(self._robot, before, memory, tau, h)
+                total = self._all_torques(driving, memory)
                 torques = stops.holding(total, held)
                 q_next, v_next = self._step(q, v, torques, h)
                 if torques is not total:
@@ -202,11 +209,11 @@ class Stepping:
                 too_fast = isinstance(total, StageTorques) and self._conditions.begins_too_fast(
                     before, after, total, h
                 )
-                if too_fast or not self._follows(before, after, tau, h):
+                if too_fast or not self._follows(before, after, driving, h):
                     if h > shortest:
                         h = longest = max(h / 2, shortest)
                         continue
-                    if not self._follows_at_last(before, after, tau, h):
+                    if not self._follows_at_last(before, after, driving, h):
                         raise self._divergence(v, v_next, h)
                 later = stops.distances(q_next, limits)
                 passed = later < -LIMIT_TOLERANCE
@@ -228,7 +235,7 @@ class Stepping:
                 stops.hold(q_next, limits, reached)
                 after = self._state(q_next, v_next, memory)
             acted = bool(reached.any() or torques is not total)
-            memory = remembered(after, memory)
+            memory = self._bristles.remembered(memory, q, after)
             q, v, remaining = q_next, v_next, remaining - h
             impulses += load * h
             longest *= 2
@@ -244,11 +251,6 @@ class Stepping:
         )
 
 
-def remembered(state: State, memory: Array) -> Array:
-    """Return the memory for the next step from a state."""
-    return memory if state[2] is None else state[2].memory
-
-
 class StackStepping:
     """Moves N equal robots by single steps of an integrator; arrays have a row for each.
 
@@ -258,11 +260,15 @@ class StackStepping:
     integrator : Integrator
     environment : Environment
         Planes and springs.
+    bristles : Bristles
+        Of joints; `robot` is their attribute.
     """
 
-    def __init__(self, robot: Robot, integrator: Integrator, environment: Environment) -> None:
+    def __init__(
+        self, robot: Robot, integrator: Integrator, environment: Environment, bristles: Bristles
+    ) -> None:
         self._robot, self.integrator, self._stops = robot, integrator, Stops(robot)
-        self._conditions = StepConditions(robot)
+        self._conditions, self._bristles = StepConditions(robot, bristles), bristles
         self._environment = None if environment.is_empty else environment
 
     def moved(self, q: Array, v: Array, memory: Array, tau: ArrayLike, dt: float) -> Moved:
@@ -271,16 +277,20 @@ class StackStepping:
         Raises `ArgumentError` for torques of another shape, and `DivergenceError` if a state is
         not finite.
         """
-        tau = rows('tau', self._robot.nv, tau, len(q))
+        torques = rows('tau', self._robot.nv, tau, len(q))
+        bristles, environment = self._bristles, self._environment
+        contacts, _ = bristles.split(memory)
         try:
-            q, v, impulses = self._moved(q, v, memory, tau, dt)
+            if bristles.drives:
+                start = state(environment, q, v, contacts)
+                torques = bristles.less_friction(self._robot, start, memory, torques, dt)
+            q_next, v_next, impulses = self._moved(q, v, contacts, torques, dt)
         except (ArgumentError, np.linalg.LinAlgError) as error:
             raise DivergenceError(
                 f'the motion is too fast for steps of {dt:.3g} s: {error}'
             ) from None
-        if self._environment is not None:
-            memory = self._environment.effects(q, v, memory).memory
-        return q, v, memory, impulses
+        after = state(environment, q_next, v_next, contacts)
+        return q_next, v_next, bristles.remembered(memory, q, after), impulses
 
     def prepare(self, q: Array, memory: Array) -> None:
         """Compile the functions of `moved`."""

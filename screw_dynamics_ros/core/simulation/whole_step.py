@@ -24,6 +24,7 @@ from ..motion.laws.recorded_robot import RecordedRobot
 from ..robot.robot import Robot
 from ..tree.multibody_tree import Tree
 from ..types import Array
+from .bristles import Bristles
 from .environment import Effects, Environment, Structure, effects
 from .stops import LIMIT_TOLERANCE
 
@@ -77,10 +78,11 @@ class StepConditions:
     Parameters
     ----------
     robot : Robot or RecordedRobot
+    bristles : Bristles, optional
     """
 
-    def __init__(self, robot: Any) -> None:
-        self._robot = robot
+    def __init__(self, robot: Any, bristles: Bristles | None = None) -> None:
+        self.robot, self.sticks = robot, bristles is not None and bool(bristles.drives)
         free = robot.free_bodies.values()
         flying = [k for v in free for k in range(v.start + 3, v.stop)]
         self.adding = not free  # coordinates add
@@ -105,7 +107,7 @@ class StepConditions:
         acts = effects.energy > 0.0
         if is_false(acts):
             return 0.0
-        f, accelerations = effects.elastic, self._robot.forward_dynamics
+        f, accelerations = effects.elastic, self.robot.forward_dynamics
         caused = accelerations(q, v, f) - accelerations(q, v, np.zeros(len(f)))
         return chosen(acts, f @ caused / (2.0 * effects.energy), 0.0)
 
@@ -137,7 +139,7 @@ class StepConditions:
         self, before: State, after: State, tau: Array, dt: float
     ) -> tuple[Any, Any, Any]:
         """Return the energy gained without a cause, that of motion and springs, and all terms."""
-        robot, (q, v, effects), (q_next, v_next, effects_next) = self._robot, before, after
+        robot, (q, v, effects), (q_next, v_next, effects_next) = self.robot, before, after
         U, U_next = robot.potential_energy(q), robot.potential_energy(q_next)
         T, T_next = robot.kinetic_energy(q, v), robot.kinetic_energy(q_next, v_next)
         if effects is not None and effects_next is not None:
@@ -145,7 +147,11 @@ class StepConditions:
         # Exact where coordinates add: the torques are constant.
         moved = q_next - q if self.adding else (v + v_next) * (dt / 2)
         work = tau @ moved if moved.ndim == 1 else np.einsum('nk,nk->n', tau, moved)
-        return T_next + U_next - T - U - work, T + T_next, abs(U) + abs(U_next) + abs(work)
+        gained, motion = T_next + U_next - T - U - work, T + T_next
+        terms = abs(U) + abs(U_next) + abs(work)
+        if self.sticks and self.adding:  # q is rounded, and a joint that sticks moves no further
+            terms = terms + (abs(tau) * abs(q)).sum(axis=-1)
+        return gained, motion, terms
 
     def without_gain(self, before: State, after: State, tau: Array) -> Array:
         """Return the velocities after, scaled down where more energy is left than was put in.
@@ -157,7 +163,7 @@ class StepConditions:
         gained = np.asarray(self.energy_gain(before, after, tau, 0.0)[0])
         if not (gained > 0.0).any():
             return after[1]
-        T = np.asarray(self._robot.kinetic_energy(*after[:2]))
+        T = np.asarray(self.robot.kinetic_energy(*after[:2]))
         left = np.clip(1.0 - np.fmax(gained, 0.0) / np.where(T > 0.0, T, 1.0), 0.0, 1.0)
         slower: Array = after[1] * np.sqrt(left)[..., None]
         return slower
@@ -223,10 +229,6 @@ class StageTorques:
         assert self.strongest is not None
         return *self.strongest, self._environment.effects(*self.strongest, self.memory)
 
-    def forget(self) -> None:
-        """Begin another step."""
-        self.size, self.strongest = 0.0, None
-
 
 class Remainder(NamedTuple):
     """Remainder of a divided step, and the longest and the shortest substep next [s]."""
@@ -240,6 +242,7 @@ def whole_step(
     conditions: StepConditions,
     step: Callable[..., tuple[Array, Array]],
     environment: CompliantEnvironment | None,
+    bristles: Bristles,
     limits: tuple[Array, Array],
     q: Array,
     v: Array,
@@ -253,7 +256,7 @@ def whole_step(
 
     Parameters
     ----------
-    conditions, step, environment
+    conditions, step, environment, bristles
         Of the same robot; `step` is that of an integrator, no environment is one without planes and
         springs.
     limits : tuple of two (nq,) arrays
@@ -261,10 +264,12 @@ def whole_step(
     q, v, memory, tau, dt
         As in `Stepping.moved`.
     """
-    torques = tau if environment is None else StageTorques(environment, tau, memory)
-    before = state(environment, q, v, memory)
+    contacts, _ = bristles.split(memory)
+    before = state(environment, q, v, contacts)
+    tau = bristles.less_friction(conditions.robot, before, memory, tau, dt)
+    torques = tau if environment is None else StageTorques(environment, tau, contacts)
     q_next, v_next = map(recorded, step(q, v, torques, dt))
-    after = state(environment, q_next, v_next, memory)
+    after = state(environment, q_next, v_next, contacts)
     is_short = conditions.is_slow(before, after, dt) & conditions.keeps_energy(
         before, after, tau, dt
     )
@@ -344,6 +349,7 @@ class CompiledWholeStep:
     robot : Robot
     integrator : Integrator
     environment : Environment
+    bristles : Bristles
     limits : tuple of two (nq,) arrays
     """
 
@@ -352,9 +358,12 @@ class CompiledWholeStep:
         robot: Robot,
         integrator: Integrator,
         environment: Environment,
+        bristles: Bristles,
         limits: tuple[Array, Array],
     ) -> None:
-        kernel = make_kernel(specification(robot, type(integrator), environment), robot.backend)
+        kernel = make_kernel(
+            specification(robot, type(integrator), environment, bristles), robot.backend
+        )
         self._function = compiled_single(kernel)
         self._dt = np.zeros(1)
         self._constants = self._dt, robot._gravity, *limits, environment.numbers
@@ -415,23 +424,25 @@ def is_compiled(robot: Robot, integrator: Integrator) -> bool:
 
 
 def specification(
-    robot: Robot, kind: type[Integrator], environment: Environment
+    robot: Robot, kind: type[Integrator], environment: Environment, bristles: Bristles
 ) -> KernelSpecification:
     """Return `whole_step` as a function; gravity, limits and planes are inputs."""
     tree, structure, empty = robot.regrouped_tree, environment.structure, environment.is_empty
 
     def build(tree: Tree, *inputs: Array) -> tuple[Array, ...]:
         q, v, memory, tau, (dt,), gravity, lower, upper, numbers = map(recorded, inputs)
+        start = q, v, memory, tau, dt
         system: Any = RecordedRobot(tree, robot, gravity)
         around = None if empty else RecordedEnvironment(tree, structure, numbers)
-        (q, v, effects), report = whole_step(
-            StepConditions(system),
+        after, report = whole_step(
+            StepConditions(system, bristles),
             kind(system).step,
             around,
+            bristles,
             (lower, upper),
-            *(q, v, memory, tau, dt),
+            *start,
         )
-        return q, v, memory if effects is None else effects.memory, np.stack(tuple(report))
+        return *after[:2], bristles.remembered(memory, q, after), np.stack(tuple(report))
 
     where = origin(whole_step)
     return KernelSpecification(
@@ -439,7 +450,7 @@ def specification(
         (
             ('q', tree.nq),
             ('v', tree.nv),
-            ('memory', structure.memory_size),
+            ('memory', structure.memory_size + len(bristles.drives)),
             ('tau', tree.nv),
             ('dt', 1),
             ('gravity', 3),
@@ -448,6 +459,6 @@ def specification(
             ('numbers', len(environment.numbers)),
         ),
         build,
-        where and repr((where, kind.__name__, tree.digest, structure)),
+        where and repr((where, kind.__name__, tree.digest, structure, bristles.drives)),
         model=(tree,),
     )

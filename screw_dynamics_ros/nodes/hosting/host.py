@@ -43,7 +43,7 @@ from ..parameters import base_parameters, model_state_parameters
 from ..parameters.drive_parameters import DriveParameters
 from ..services import requests
 from ..services.estimation_services import PayloadEstimation
-from ..services.payload_services import LinkInertiaService, PayloadServices
+from ..services.payload_services import DriverPayload, LinkInertiaService, PayloadServices
 from . import statuses
 from .base_source import BaseSource
 from .compiled_loop import CompiledLoop, compiled_loop
@@ -126,6 +126,9 @@ class ModelHost:
             self._model_parameters.set_payload,
             prefix,
         )
+        self.driver_payload = DriverPayload(
+            node, self.payload_services, self.parameters['driver_payload']
+        )
         LinkInertiaService(self.services, self.link_inertias, self.payload_services)
         self._estimation = PayloadEstimation(
             self.services,
@@ -145,6 +148,7 @@ class ModelHost:
             self.multi_dof_source,
             self.gravity_source,
             self.payloads,
+            self.driver_payload,
             self.link_inertias,
             self._estimation,
             self.drawing,

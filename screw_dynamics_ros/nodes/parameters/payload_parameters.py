@@ -42,6 +42,17 @@ TABLE = (
     ),
 )
 
+#: Uses of the payload that a driver states.
+IGNORE, COMPARE, FOLLOW = DRIVER_PAYLOAD = 'ignore', 'compare', 'follow'
+DRIVER = Specification(
+    'driver_payload',
+    IGNORE,
+    'Use of the payload on ~/driver_payload, as set on the robot: ignore, compare (report a '
+    'difference from the payloads of the nodes), follow (attach it, under the name driver).',
+    choices=DRIVER_PAYLOAD,
+    read_only=True,
+)
+
 
 def payloads(
     parameters: Parameters, changed: Mapping[str, Any] | None = None

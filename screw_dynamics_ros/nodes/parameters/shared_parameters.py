@@ -110,6 +110,7 @@ TABLE = (
     ),
     drive_parameters.JOINTS,
     *payload_parameters.TABLE,
+    payload_parameters.DRIVER,
     closure_parameters.SPECIFICATION,
     *model_state_parameters.TABLE,
     Specification(

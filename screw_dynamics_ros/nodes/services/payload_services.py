@@ -3,16 +3,21 @@
 
 """Services that change inertias: `set_payload`, `clear_payload`, `detach_tool`, `set_link_inertia`.
 
-They run in the thread of the joint states, and changes take effect at the next joint state. The
-payload named `parameters` is that of the parameters payload_...: a request for it sets these
-parameters.
+`DriverPayload` is the payload that a driver states. Services run in the thread of the joint states,
+and changes take effect at the next joint state. The payload named `parameters` is that of the
+parameters payload_...: a request for it sets these parameters.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import InertiaStamped
+from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError, UnknownNameError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
@@ -25,14 +30,21 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.requested_state import latest
 from screw_dynamics_ros.ros.messages.conversions import read_inertia
-from screw_dynamics_ros.ros.names import shorten, shown
+from screw_dynamics_ros.ros.names import printable, shorten, shown
 from screw_dynamics_ros.ros.services import Services
+from screw_dynamics_ros.ros.status import Level, Status
+from screw_dynamics_ros.ros.topics.command_topic import CommandTopic
 
 from ..model.link_inertias import LinkInertias
+from ..model.parts import HostPart
 from ..model.payloads import PARAMETERS, Payloads, check_name
 from ..model.running_model import RunningModel
+from ..parameters.payload_parameters import COMPARE, FOLLOW, IGNORE
 
 DEFAULT = 'payload'  # default name of a payload
+DRIVER = 'driver'  # name of the payload that a driver states
+#: Differences that are not reported: of masses, absolute [kg] and relative, of centers [m].
+SAME_MASS, SAME_SHARE, SAME_CENTER = 0.02, 0.02, 0.005
 
 
 class PayloadServices:
@@ -173,6 +185,98 @@ class PayloadServices:
         if given == carrier:
             return carrier, body
         return carrier, body.moved(relative_pose(model, mapper, carrier, given))
+
+
+class DriverPayload(HostPart):
+    """The payload that a driver states on `~/driver_payload`: compared, or followed.
+
+    The last one remains when the driver ends. Of several publishers the first one is followed until
+    it no longer exists.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    services : PayloadServices
+    use : str
+        See `driver_payload`.
+    """
+
+    def __init__(self, node: Node, services: PayloadServices, use: str) -> None:
+        self._services, self._use, self._refusal = services, use, ''
+        self._stated: tuple[str, RigidBody] | None = None
+        self._topic = None
+        if use != IGNORE:
+            self._topic = CommandTopic(
+                node,
+                InertiaStamped,
+                '~/driver_payload',
+                self.receive,
+                self._refuse,
+                lambda: math.inf,
+            )
+
+    def _refuse(self, reason: str) -> None:
+        self._refusal = f'~/driver_payload refused: {reason}' if reason else ''
+
+    def receive(self, message: InertiaStamped) -> None:
+        """Use a payload in the frame of the link that carries it, or keep the previous one."""
+        try:
+            if not message.header.frame_id:
+                raise ArgumentError('header.frame_id is empty; name the link that carries the body')
+            body = read_inertia(message.inertia, 'inertia')
+            link = self._services.active_link(message.header.frame_id, 'header.frame_id')
+            active = self._services.payloads.by_name().get(DRIVER, {})
+            if self._use == FOLLOW and not is_same({link: body} if body.mass else {}, active):
+                self._services.put(DRIVER, link, body, 0.0)
+        except ScrewDynamicsError as error:
+            self._refuse(str(error))
+            return
+        self._stated = link, body
+        self._refuse('')
+
+    def report(self, status: Status) -> None:
+        """Report the payload, why it is refused, and its difference from that of the nodes."""
+        if self._topic is None:
+            return
+        self._topic.report(status)
+        if self._refusal:
+            status.report(Level.WARN, printable(self._refusal))
+        elif self._stated is None:
+            status.report(
+                Level.WARN, 'no payload on ~/driver_payload (driver_payload); repeat it there'
+            )
+        if self._stated is None:
+            return
+        link, body = self._stated
+        status.values['payload of the driver'] = f'{body.mass:.6g} kg on {link}'
+        if self._use == COMPARE and (text := difference(link, body, self._services.payloads)):
+            status.report(Level.WARN, f'{text}; set the same payload, or driver_payload: follow')
+
+
+def is_same(stated: Mapping[str, RigidBody], active: Mapping[str, RigidBody]) -> bool:
+    """Return whether bodies by link are equal."""
+    return stated.keys() == active.keys() and all(
+        body.mass == other.mass
+        and np.array_equal(body.com, other.com)
+        and np.array_equal(body.moments, other.moments)
+        for body, other in zip(stated.values(), active.values())
+    )
+
+
+def difference(link: str, body: RigidBody, payloads: Payloads) -> str:
+    """Return the difference of all payloads from the one of the driver, '' if they agree.
+
+    Centers of mass are compared if the same link carries all.
+    """
+    bodies = {name: each for name, each in payloads.bodies().items() if each.mass}
+    mass = sum(each.mass for each in bodies.values())
+    if abs(mass - body.mass) > max(SAME_MASS, SAME_SHARE * body.mass):
+        return f'the payload of the driver is {body.mass:.6g} kg, that of the node {mass:.6g} kg'
+    if body.mass and bodies.keys() == {link}:
+        distance = float(np.linalg.norm(bodies[link].com - body.com))
+        if distance > SAME_CENTER:
+            return f'the centers of mass of driver and node are {1e3 * distance:.3g} mm apart'
+    return ''
 
 
 class LinkInertiaService:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core import Robot, UnknownNameError
+from screw_dynamics_ros.core.dynamics.drive_forces import available_torques
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.simulation import SimulatedRobot
 from screw_dynamics_ros.core.simulation.joint_servo import JointServo, ServoReference
@@ -73,12 +74,8 @@ class Motors:
         self._elapsed = 0.0  # s of the slow motion; not the clock, which may skip time
         # A joint state reports the torques with which the next integration step begins.
         self._known: tuple[tuple[int, int], Array] = (-1, -1), np.zeros(joints.robot.nv)
-        robot = joints.robot
-        limits = [robot.limits.effort[robot.joint_names.index(name)] for name in joints.joints]
-        self._limit = np.zeros(robot.nv)
-        self._limit[joints.v_places] = limits
         self._profile = ServoReference(servo, joints.joints)
-        self._scalar = [robot.joint_names.index(name) for name in joints.joints]
+        self._scalar = [joints.robot.joint_names.index(name) for name in joints.joints]
         self._drive_places = joints.v_places[targets.is_drive]
         self._drives: Targets | None = None  # of the current step, if drives are active
         self.excess = ''
@@ -109,7 +106,7 @@ class Motors:
         )
 
     def torques(self, now: int, timeout: float, q: Array, v: Array) -> Array:
-        """Return the torques (nv,) in a state, within their limits [N m, N].
+        """Return the torques (nv,) in a state, within the limits of joints and motors [N m, N].
 
         Parameters
         ----------
@@ -139,7 +136,7 @@ class Motors:
                 self._drives = wanted
                 efforts = self._drive_torques(wanted, q, v)
             tau = self._driven(self._servo, q, v, wanted.modes, profile.q, profile.v, efforts)
-        result: Array = np.clip(tau, -self._limit, self._limit)
+        result: Array = np.clip(tau, *available_torques(joints.robot.tree, v))
         self._known = (now, targets.changes), result
         return result
 
@@ -172,7 +169,8 @@ class Motors:
         tau, places = self._known[1].copy(), self._drive_places
         if self._drives is not None:
             torques = self._drive_torques(self._drives, q, v)[self._targets.is_drive]
-            tau[places] = np.clip(torques, -self._limit[places], self._limit[places])
+            lower, upper = available_torques(self._joints.robot.tree, v)
+            tau[places] = np.clip(torques, lower[places], upper[places])
         return tau
 
     def _drive_torques(self, targets: Targets, q: Array, v: Array) -> Array:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, wraps
 from typing import Any, ParamSpec
 
+import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import (
     Point,
@@ -43,6 +44,9 @@ POSE = ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw')
 #: Fields of sensor_msgs/JointState, see `padding`.
 JOINT_STATE = ('time', 'string', 'strings', 'doubles', 'doubles', 'doubles')
 
+#: Fields of screw_dynamics_msgs/ImpedanceCommand, see `padding`.
+IMPEDANCE_COMMAND = ('time', 'string', 'strings', *5 * ('doubles',))
+
 
 def kept(make: Callable[P, Template]) -> Callable[P, Template]:
     """Cache the templates of a function and return copies: serializing takes milliseconds."""
@@ -63,30 +67,47 @@ def hashable(value: Any) -> Any:
 
 
 @kept
-def joint_efforts(names: Sequence[str]) -> Template:
-    """sensor_msgs/JointState with `name` and `effort`; position and velocity are empty."""
+def joint_values(names: Sequence[str], field: str) -> Template:
+    """sensor_msgs/JointState with `name` and one field: 'position', 'velocity' or 'effort'."""
 
     def build(stamp: Time, numbers: list[float]) -> JointState:
-        return JointState(header=Header(stamp=stamp), name=list(names), effort=numbers)
+        return JointState(header=Header(stamp=stamp), name=list(names), **{field: numbers})
 
     return Template(build, len(names), JOINT_STATE, Contents((tuple(names),)))
 
 
-def joint_command(names: Sequence[str]) -> tuple[type, Template]:
-    """Return type and template of a stamped effort command by joint names.
+def joint_efforts(names: Sequence[str]) -> Template:
+    """sensor_msgs/JointState with `name` and `effort`; position and velocity are empty."""
+    return joint_values(names, 'effort')
+
+
+def joint_command(names: Sequence[str], field: str = 'effort') -> tuple[type, Template]:
+    """Return type and template of a stamped command by joint names, see `joint_values`.
 
     The type is control_msgs/JointCommand if the distribution has it, else sensor_msgs/JointState.
     """
     kind = joint_command_type()
     if kind is None:
-        return JointState, joint_efforts(names)
+        return JointState, joint_values(names, field)
 
     def build(stamp: Any, numbers: list[float]) -> Any:
-        message = kind(joint_names=list(names), interface_name='effort', values=numbers)
+        message = kind(joint_names=list(names), interface_name=field, values=numbers)
         message.header.stamp = stamp
         return message
 
     return kind, Template(build, len(names))
+
+
+@kept
+def impedance_command(kind: Any, names: Sequence[str]) -> Template:
+    """screw_dynamics_msgs/ImpedanceCommand; numbers: each array in the order of its fields."""
+    fields = 'position', 'velocity', 'stiffness', 'damping', 'effort'
+
+    def build(stamp: Time, numbers: list[float]) -> Any:
+        parts = np.reshape(numbers, (len(fields), len(names))).tolist()
+        return kind(header=Header(stamp=stamp), joint_names=list(names), **dict(zip(fields, parts)))
+
+    return Template(build, len(fields) * len(names), IMPEDANCE_COMMAND)
 
 
 @kept

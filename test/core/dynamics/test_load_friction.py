@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Drive, Robot
+from screw_dynamics_ros.core.description.friction import load_friction_of
 from screw_dynamics_ros.core.dynamics.momentum_dynamics import momentum_dynamics
 from screw_dynamics_ros.core.integration.constrained_system import UnconstrainedSystem
 from support.drives import GRAVITY, SCALAR, close, random_drives, state, two_masses
@@ -22,7 +23,10 @@ def loaded(description, *, smoothing: float = 0.01) -> dict[str, Drive]:
     made = random_drives(description)
     return {
         joint.name: replace(
-            made.get(joint.name, Drive()), load_friction=0.1 + 0.05 * k, smoothing=smoothing
+            made.get(joint.name, Drive()),
+            load_friction=0.1 + 0.05 * k,
+            load_friction_asymmetry=0.03 * (-1.0) ** k,
+            smoothing=smoothing,
         )
         for k, joint in enumerate(description.joints)
     }
@@ -70,7 +74,8 @@ def test_forward_dynamics_inverts_inverse_dynamics(floating, backend, coupled):
         if name in robot.joint_names:
             k = robot.joint_coordinates(name)[1]
             sign = v[k] / np.hypot(v[k], drive.smoothing)
-            expected[k] += drive.load_friction * sign * np.abs(L[k])
+            power = drive.load_friction_asymmetry * np.abs(sign) * np.sign(L[k] * v[k])
+            expected[k] += (drive.load_friction + power) * sign * np.abs(L[k])
     close(tau, expected, 1e-12)
     close(robot.forward_dynamics(q, v, tau, wrenches), a, 1e-9)
     held = robot.joint_names[0]
@@ -80,6 +85,29 @@ def test_forward_dynamics_inverts_inverse_dynamics(floating, backend, coupled):
     p = robot.mass_matrix(q) @ v
     v_p, _ = momentum_dynamics(robot.tree, q, p, tau, robot.gravity)
     close(v_p, v, 1e-9)
+
+
+@pytest.mark.parametrize(('rate', 'torque'), [(1.0, 25.0), (-1.0, 14.0), (0.0, 20.0)])
+def test_efficiencies_of_a_gear(rate, torque):
+    """By hand: a weight of 20 N m takes 20 / 0.8 to lift, and leaves 20 * 0.7 to brake."""
+    shares = load_friction_of(0.8, 0.7)
+    drive = Drive(**shares, smoothing=1e-9)
+    arm = Robot(two_masses(), gravity=(0, -10, 0), drives={'q1': drive}, backend='reference')
+    q, rates = [0, np.pi / 2], np.array([rate, 0.0])
+    tau = arm.inverse_dynamics(q, rates, [0, 0])
+    assert tau[0] == pytest.approx(torque)
+    assert arm.transmitted_torques(rates, tau)[0] == pytest.approx(20.0)
+    assert arm.friction_under_load(rates, [-20.0, 0])[0] == pytest.approx(
+        {1.0: -20.0 * 0.7 + 20.0, -1.0: -20.0 / 0.8 + 20.0, 0.0: 0.0}[rate]
+    )
+
+
+@pytest.mark.parametrize('given', [(0.0, 0.5), (0.5, 1.1), (np.nan, 0.5), (0.5, None)])
+def test_efficiencies_that_are_refused(given):
+    with pytest.raises(ArgumentError, match='give more than 0 and at most 1'):
+        load_friction_of(*given)
+    with pytest.raises(ArgumentError, match='no load moves the joint; their difference must be'):
+        Drive(load_friction=0.6, load_friction_asymmetry=-0.4)
 
 
 def test_it_never_adds_energy():

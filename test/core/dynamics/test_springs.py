@@ -10,14 +10,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core import Drive, Robot
+from screw_dynamics_ros.core import ArgumentError, Drive, Robot
 from screw_dynamics_ros.core.description import RobotDescription
 from screw_dynamics_ros.core.robot.autograd.functions import differentiable
 from screw_dynamics_ros.core.simulation import SimulatedRobot
 from screw_dynamics_ros.core.textbook.formulations.recursive_newton_euler import (
     recursive_inverse_dynamics,
 )
-from support.drives import GRAVITY, SCALAR, close, state
+from support.drives import GRAVITY, SCALAR, close, state, two_masses
 from support.models import random_description, to_urdf
 
 REST_LENGTH = 0.3
@@ -175,3 +175,57 @@ def test_a_simulated_robot_keeps_its_energy():
         simulated.step(np.zeros(4), 1e-3)
         assert not simulated.stop_torques.any()
         assert sum(simulated.energy) == pytest.approx(start, abs=1e-5)
+
+
+# --- cogging --------------------------------------------------------------------------------------
+
+COGGING = {'cogging': 0.7, 'cogging_order': 14.0, 'cogging_phase': 0.4}
+
+
+@pytest.mark.parametrize('backend', ['native', 'reference'])
+def test_cogging_by_hand(backend):
+    """0.7 sin(14 q + 0.4) is needed to hold, and is the derivative of the energy."""
+    arm = {'gravity': (0, 0, 0), 'backend': backend}
+    robot = Robot(two_masses(), drives={'q2': Drive(**COGGING)}, **arm)
+    plain, rest = Robot(two_masses(), **arm), np.zeros(2)
+    for x in (-2.0, 0.0, 0.3, 5.0):
+        q = np.array([0.2, x])
+        torque = 0.7 * np.sin(14.0 * x + 0.4)
+        assert robot.gravity_torques(q) == pytest.approx([0.0, torque], abs=1e-12)
+        energy = robot.potential_energy(q) - plain.potential_energy(q)
+        assert energy == pytest.approx(-0.7 / 14.0 * np.cos(14.0 * x + 0.4), abs=1e-12)
+        a = robot.forward_dynamics(q, rest, [0.0, torque])
+        np.testing.assert_allclose(a, rest, atol=1e-12)
+        slope = robot.inverse_dynamics_derivatives(q, rest, rest)[0]
+        assert slope[1, 1] == pytest.approx(0.7 * 14.0 * np.cos(14.0 * x + 0.4), abs=1e-9)
+
+
+def test_cogging_keeps_energy_in_a_simulation():
+    """An arm swings through twenty teeth without friction."""
+    drives = {name: Drive(**COGGING) for name in ('q1', 'q2')}
+    robot = Robot(two_masses(), gravity=(0, -9.81, 0), drives=drives)
+    simulated = SimulatedRobot(robot, [0.3, 0.2])
+    simulated.v = np.array([0.0, 10.0])
+    energies, teeth = [sum(simulated.energy)], [simulated.q[1]]
+    for _ in range(2000):
+        simulated.step(np.zeros(2), 1e-3)
+        energies.append(sum(simulated.energy))
+        teeth.append(simulated.q[1])
+    assert np.abs(np.diff(teeth)).sum() > 20 * 2 * np.pi / 14
+    np.testing.assert_allclose(energies, energies[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ('fields', 'message'),
+    [({'cogging': 1.0}, r'cogging is 1\.0 and cogging_order 0; give its periods per turn'),
+     *(({name: -1.0}, f'{name} is -1.0; it must not be negative')
+       for name in ('cogging', 'cogging_order', 'torque_constant')),
+     *(({name: np.inf}, f'{name} is inf; give a finite number')
+       for name in ('cogging', 'cogging_order', 'cogging_phase', 'torque_constant'))],
+)  # fmt: skip
+def test_cogging_that_is_refused(fields, message):
+    with pytest.raises(ArgumentError, match=message):
+        Drive(**fields)
+    assert Drive(cogging_order=3.0).has_spring is False
+    with pytest.raises(ArgumentError, match='torque_constant is 0; give that of the motor'):
+        _ = Drive().torque_per_current

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Drive, Robot
+from screw_dynamics_ros.core.description.friction import load_friction_of
 from screw_dynamics_ros.core.identification import (
     EffortModel,
     IdentificationOptions,
@@ -127,6 +128,31 @@ def test_friction_by_load():
     _, without = identified(changes, {})
     assert (r2(result) > r2(without)).all()
     assert r2(result).min() > 0.999
+
+
+def test_friction_by_the_direction_of_power():
+    """mu and delta of a gear of efficiencies 0.75 and 0.85 from noisy torques."""
+    gear = load_friction_of(0.75, 0.85)
+    nominal = {'load_friction': 0.01, 'load_friction_asymmetry': 0.005}
+    truth, result = identified(dict.fromkeys(TRUE, gear), dict.fromkeys(TRUE, nominal))
+    for name in TRUE:
+        for field, value in gear.items():
+            assert getattr(result.drives[name], field) == pytest.approx(value, abs=0.01)
+            k = next(k for k, each in enumerate(result.groups) if [*each] == [f'{name}/{field}'])
+            lower, upper = result.intervals(0.99)[k]
+            assert lower < value < upper
+    assert same_torques(truth, result) < 2e-3
+
+
+def test_cogging():
+    """Its amplitude and phase, from another amplitude of the same order."""
+    true = {'cogging': 0.5, 'cogging_order': 9.0, 'cogging_phase': -0.8}
+    guess = {'cogging': 0.1, 'cogging_order': 9.0}
+    truth, result = identified({'joint2': true}, {'joint2': guess})
+    found = result.drives['joint2']
+    assert found.cogging == pytest.approx(0.5, abs=0.02)
+    assert found.cogging_phase == pytest.approx(-0.8, abs=0.04)
+    assert same_torques(truth, result) < 2e-3
 
 
 def test_load_friction_of_another_sign_is_no_friction():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import ArgumentError
-from screw_dynamics_ros.core.identification.effort_scales import effort_scale
+from screw_dynamics_ros.core.identification.effort_scales import effort_scale, servo_stiffness
 
 
 @pytest.mark.parametrize('scale', [0.02, 1.0, -7.5])
@@ -54,3 +54,37 @@ def test_what_is_not_told(torque, effort, least):
 def test_wrong_shapes(torque, effort):
     with pytest.raises(ArgumentError):
         effort_scale(torque, effort)
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_stiffness_of_a_servo(seed):
+    """The interval holds the truth with an offset and static friction, and is the least squares."""
+    rng = np.random.default_rng(seed)
+    torque = rng.uniform(-2.0, 3.0, 12)
+    commanded = rng.uniform(-1.0, 1.0, 12)
+    friction = 0.05 * rng.uniform(-1.0, 1.0, 12)
+    measured = commanded - 0.004 - (torque + friction) / 18.0
+    stiffness, low, high = servo_stiffness(torque, commanded, measured)
+    assert low < 18.0 < high < 1.2 * low
+    assert stiffness == pytest.approx(1.0 / np.polyfit(torque, commanded - measured, 1)[0])
+
+
+@pytest.mark.parametrize(
+    ('torque', 'measured'),
+    [
+        ([1.0, 2.0], [0.0, 0.0]),
+        ([1.0, 1.0, 1.0], [0.0, -0.1, 0.1]),
+        ([1.0, 2.0, 3.0], [0.1, 0.2, 0.3]),
+        ([1.0, 2.0, np.nan], [-0.1, -0.2, -0.3]),
+    ],
+)
+def test_poses_that_do_not_determine_a_stiffness(torque, measured):
+    """Also a position beyond the commanded one, as with another sign of the torque."""
+    with pytest.raises(ArgumentError, match='do not determine the stiffness'):
+        servo_stiffness(torque, np.zeros(len(torque)), measured)
+
+
+def test_a_stiffness_without_an_upper_bound():
+    stiffness, low, high = servo_stiffness([0.0, 1.0, 2.0], [0.1, 0.0, 0.25], np.zeros(3))
+    assert 0.0 < low < stiffness
+    assert high == np.inf

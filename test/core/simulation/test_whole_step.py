@@ -63,12 +63,6 @@ def test_the_stage_in_which_the_environment_acts_most(kind):
         else:
             assert torques.strongest[0][2] == strongest
             assert torques.strongest[1] is still
-    torques.forget()
-    assert torques.strongest is None
-    torques(0.0, at(0.0), still)
-    assert torques.strongest is None
-    torques(0.0, at(-0.1), still)
-    assert torques.strongest[0][2] == -0.1
 
 
 def jointed(floating=False, **options):

@@ -6,6 +6,7 @@
 import sys
 from collections import Counter
 from functools import partial
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -23,8 +24,11 @@ from screw_dynamics_ros.nodes.outputs.dynamics import reference_controller
 from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
 from screw_dynamics_ros.ros.messages.trajectories import set_duration
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
+from support.host_bench import COMMANDS
+from support.robots import urdf_path
 
 pair = test_compiled_loop.pair
+impedance = find_spec('screw_dynamics_msgs.msg._impedance_command') is not None
 Q = test_compiled_loop.Q
 TOPICS = '/commands', '/feedforward'
 STEP = 0.004  # s between joint states
@@ -157,6 +161,39 @@ def test_a_trajectory_is_followed_without_python(followed):
     made.states(300)
     assert made.source == 'measured state'
     assert Counter(made.both.loop.outcomes[before:]) == {'done': 2000}
+
+
+def test_commands_of_drives_need_no_python(followed):
+    """Impedance drives and servos: points, trajectories, losses, disabling, another description."""
+    made = followed()
+    joints = made.both.joints
+    made.set(enabled=False)
+    made.set(impedance_joints=joints[:3], impedance_stiffness=[50.0, 60.0, 0.0])
+    made.set(impedance_damping=[2.0, 3.0, 4.0])
+    made.set(
+        servo_joints=joints[1:3], servo_stiffness=[90.0, 80.0], position_offset_limits=[0.1, 0.2]
+    )
+    made.set(enabled=True)
+    ends = COMMANDS[3:]
+    made.both.listen(ends)
+    before = made.both.published.copy()
+    made.states(60)
+    made.follow(0.5)
+    made.states(100)
+    made.both.wait(0.3)
+    made.states(50)
+    made.send(Q[None] + 0.01)
+    made.states(50)
+    assert made.outcomes(50) == {'done': 50}
+    made.both.describe(urdf_path('panda').read_text().replace('mass value="2', 'mass value="3'))
+    made.both.listen(ends)
+    made.states(50)
+    made.both.set(0, enabled=False)
+    made.both.listen(ends)
+    made.states(60)
+    sent = made.both.published - before
+    for end in ends[: 3 if impedance else 2]:
+        assert len([topic for topic, _ in sent if topic.endswith(end)]) > 100
 
 
 @pytest.mark.parametrize('orders', [1, 2, 3])

@@ -113,7 +113,10 @@ def test_they_may_be_for_the_start_only(node_of):
 SMALLEST = {
     **dict.fromkeys(
         ('rotor_inertia', 'armature', 'damping', 'coulomb', 'breakaway', 'motor_damping',
-         'motor_coulomb', 'load_friction', 'spring_stiffness'),
+         'motor_coulomb', 'load_friction', 'bristle_stiffness',
+         'bristle_damping', 'spring_stiffness', 'torque_constant', 'cogging',
+         'cogging_order', 'stall_torque', 'no_load_speed',
+         'peak_torque'),
         0.0,
     ),
     'stribeck_speed': 1e-9,

@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip('rclpy')
 
+from screw_dynamics_ros.core import Drive
 from screw_dynamics_ros.nodes.simulation.joint_targets import EFFORT, POSITION, VELOCITY, command_of
 from support.simulated_motors import DrivenArm
 
@@ -60,6 +61,21 @@ def test_velocities_and_efforts_beside_each_other():
     given = arm.motors.torques(arm.now, 1e3, arm.simulated.q, arm.simulated.v)
     np.testing.assert_array_equal(given[joints], tau[joints])
     np.testing.assert_allclose(arm.simulated.v[:2], [0.2, -0.1], atol=2e-3)
+
+
+def test_motors_have_the_torque_of_their_speed():
+    """By hand: commanded 50 N m, of 20 N m at rest there are 20 (1 - v / 0.4), none backwards."""
+    motor = Drive(stall_torque=20.0, no_load_speed=0.4, peak_torque=15.0)
+    arm = DrivenArm('panda', drives={'panda_joint1': motor})
+    q, v = arm.simulated.q, np.zeros(arm.robot.nv)
+    arm.command(EFFORT, arm.robot.gravity_torques(q))
+    for rate, effort, expected in (
+        (0.0, 50.0, 15.0), (0.3, 50.0, 5.0), (0.5, 50.0, 0.0), (0.5, -50.0, -15.0),
+        (-0.3, -50.0, -5.0), (0.3, 2.0, 2.0),
+    ):  # fmt: skip
+        arm.targets.command(command_of([0], effort=[effort]), 'test', arm.now)
+        given = arm.motors.torques(arm.now, 1e3, q, v + rate * np.eye(len(v))[0])
+        assert given[0] == pytest.approx(expected)
 
 
 def test_time_that_is_skipped_moves_nothing():

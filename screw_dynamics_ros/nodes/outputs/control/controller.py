@@ -182,6 +182,8 @@ class Controller:
                 self._publishers,
                 model.results[plan.torque],
                 model.results[plan.weight],
+                plan.given,
+                mapper.state,
                 actuated(model.robot).joint_names,
                 is_new,
             )

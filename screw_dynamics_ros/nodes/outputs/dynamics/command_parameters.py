@@ -18,6 +18,12 @@ LIMITS = frozenset(
         'limited_joints',
         'effort_limits',
         'effort_rates',
+        'impedance_joints',
+        'impedance_stiffness',
+        'impedance_damping',
+        'servo_joints',
+        'servo_stiffness',
+        'position_offset_limits',
         'blend_time',
         'ramp_time',
         'age_limit',
@@ -47,13 +53,19 @@ LOCKED = {'none': frozenset[str](), 'limits': LIMITS, 'all': LIMITS | MODEL}
 
 #: Limits of individual joints.
 LIMITED = PerJoint('limited_joints', ('effort_limits', 'effort_rates'))
+#: Gains of drives.
+IMPEDANCE = PerJoint('impedance_joints', ('impedance_stiffness', 'impedance_damping'))
+#: Servos that take positions only.
+SERVOS = PerJoint('servo_joints', ('servo_stiffness', 'position_offset_limits'), may_be_empty=False)
+PER_JOINT = LIMITED, IMPEDANCE, SERVOS
 
 TABLE = (
     Specification(
         'enabled',
         False,
-        'Whether torques are published on ~/feedforward, ~/commands and ~/joint_command. The '
-        'service ~/enable also sets it.',
+        'Whether torques and other commands are published: on ~/feedforward, ~/commands, '
+        '~/joint_command, ~/impedance_command, ~/position_command and ~/joint_position_command. '
+        'The service ~/enable also sets it.',
     ),
     Specification(
         'command_parameters_locked',
@@ -98,6 +110,56 @@ TABLE = (
         'effort_rate_factor.',
         minimum=1e-9,
         rule='empty, or one for each of limited_joints',
+    ),
+    Specification(
+        'impedance_joints',
+        [''],
+        'Joints to which impedance_stiffness and impedance_damping apply; ~/impedance_command has '
+        '0 for others.',
+        rule='joints of the robot',
+    ),
+    Specification(
+        'impedance_stiffness',
+        [],
+        'Stiffness of the drive [N m/rad, N/m] for each of impedance_joints while a reference is '
+        'followed. Empty: 0.',
+        minimum=0.0,
+        maximum=1e6,
+        rule='empty, or one for each of impedance_joints',
+    ),
+    Specification(
+        'impedance_damping',
+        [],
+        'Damping of the drive [N m s/rad, N s/m] for each of impedance_joints, also without a '
+        'reference. Empty: 0.',
+        minimum=0.0,
+        maximum=1e6,
+        rule='empty, or one for each of impedance_joints',
+    ),
+    Specification(
+        'servo_joints',
+        [''],
+        'Joints with position servos, to which servo_stiffness and position_offset_limits apply; '
+        '~/position_command has no offset for others.',
+        rule='joints of the robot',
+    ),
+    Specification(
+        'servo_stiffness',
+        [],
+        'Stiffness of the servo at rest [N m/rad, N/m] for each of servo_joints: torque per '
+        'difference of commanded and measured position; see doc/how_to/feedforward.md.',
+        minimum=1e-3,
+        maximum=1e9,
+        rule='one for each of servo_joints',
+    ),
+    Specification(
+        'position_offset_limits',
+        [],
+        'Largest difference between ~/position_command and the reference [rad, m] for each of '
+        'servo_joints.',
+        minimum=0.0,
+        maximum=1.0,
+        rule='one for each of servo_joints',
     ),
     Specification(
         'blend_time',

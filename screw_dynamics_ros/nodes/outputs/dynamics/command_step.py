@@ -16,6 +16,11 @@ from screw_dynamics_ros.core.motion.control.command_rules import (
     CommandRecord,
     activity,
 )
+from screw_dynamics_ros.core.motion.control.drive_targets import (
+    DriveTargets,
+    follow_state,
+    write_targets,
+)
 from screw_dynamics_ros.ros.data_path.externals import MONOTONIC
 from screw_dynamics_ros.ros.data_path.loop import compiled_step, seconds, time_of
 from screw_dynamics_ros.ros.data_path.records import DECLINED, TAKEN, LoopRecord
@@ -23,21 +28,21 @@ from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID, VELOC
 
 
 class CommandMessage(Record):
-    """A message with torques of a command.
+    """Numbers of a command in a message.
 
     Parameters
     ----------
-    torques : (m,) array
+    values : (m,) array
         The numbers of the message.
     places : (m,) array of int
-        Their indices in a command.
+        Their indices in `CommandState.numbers`.
     """
 
-    torques: Floats
+    values: Floats
     places: Ints
 
-    def __init__(self, torques: Floats, places: Ints) -> None:
-        self.torques, self.places = torques, places
+    def __init__(self, values: Floats, places: Ints) -> None:
+        self.values, self.places = values, places
 
 
 class CommandState(Record):
@@ -60,6 +65,9 @@ class CommandState(Record):
     torque : CommandRecord
     wanted, gravity : (n,) arrays
         Torques from the kernel [N m, N].
+    drives : DriveTargets
+    numbers : array
+        What the messages have: torques first.
     messages : tuple of CommandMessage
         Those with subscribers.
     """
@@ -73,6 +81,8 @@ class CommandState(Record):
     torque: CommandRecord
     wanted: Floats
     gravity: Floats
+    drives: DriveTargets
+    numbers: Floats
     messages: tuple[CommandMessage, ...]
 
     def __init__(self, valid: Ints) -> None:
@@ -91,8 +101,10 @@ def command(state: CommandState, loop: LoopRecord) -> int:
         return DECLINED
     if state.activity == FOLLOWING and activity(torque, now) == RESTING:
         return DECLINED
-    if rules.step(torque, state.wanted, state.gravity, now, state.stamp_time):
-        write_command(state)
+    drives = state.drives
+    follow_state(drives, torque, state.wanted, state.gravity)
+    if rules.step(torque, drives.wanted, drives.gravity, now, state.stamp_time):
+        write_command_of_drives(state)
     state.activity = activity(torque, now)
     return TAKEN
 
@@ -119,17 +131,23 @@ def blend_changed(state: CommandState) -> None:
 
 
 @typed
+def write_command_of_drives(state: CommandState) -> None:
+    """Write the command, with the targets of the drives."""
+    write_targets(state.drives, state.torque)
+    write_command(state)
+
+
+@typed
 def write_command(state: CommandState) -> None:
     """Write the command into the messages, and set its deadline.
 
     A final zero command never expires, because no command follows it.
     """
     torque = state.torque
-    values = torque.command
     state.latest = state.stamp_time + torque.age_limit
-    if rules.is_quiet(torque) and rules.total(values, len(torque.command)) == 0.0:
+    if rules.is_quiet(torque) and rules.total(torque.command, len(torque.command)) == 0.0:
         state.latest = math.inf
     for k in range(len(state.messages)):
         message = state.messages[k]
         for i in range(len(message.places)):
-            message.torques[i] = values[message.places[i]]
+            message.values[i] = state.numbers[message.places[i]]

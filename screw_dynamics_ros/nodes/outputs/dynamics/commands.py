@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Torques for a controller: `~/feedforward`, `~/commands` and `~/joint_command`.
+"""Torques for a controller, and what impedance drives and servos get beside them.
 
 They are enabled explicitly, limited, continuous, never older than a limit, and end in a defined
 way; `core.motion.control.TorqueCommand` implements these rules.
@@ -29,9 +29,11 @@ from screw_dynamics_ros.core.motion.control import (
     Mode,
     TorqueCommand,
     command_limits,
+    drive_targets,
     rate_limits,
 )
 from screw_dynamics_ros.core.motion.control.command_rules import activity
+from screw_dynamics_ros.core.motion.control.drive_targets import DriveTargets, follow_state
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.model.actuated import actuated
@@ -54,8 +56,13 @@ from screw_dynamics_ros.ros.topics.channel_record import BEFORE, Gate
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 from . import command_step
-from .command_parameters import CONTINUE, LIMITED, LOCKED, TABLE
+from .command_parameters import CONTINUE, IMPEDANCE, LIMITED, LOCKED, PER_JOINT, SERVOS, TABLE
 from .command_step import CommandMessage, CommandState
+
+try:
+    from screw_dynamics_msgs.msg import ImpedanceCommand
+except ImportError:  # not installed, or without this message
+    ImpedanceCommand = None
 
 WATCH_PERIOD_S = 0.01  # s between checks for missing joint states
 LAST_RANK = 1  # publish last: each deadline of Fast DDS delays later messages
@@ -125,8 +132,9 @@ class Commands:
         self._joints: tuple[str, ...] = ()
         self._motors: tuple[str, ...] = ()
         self._efforts: dict[str, float] = {}
-        self._topics: list[tuple[Channel, CommandMessage]] = []
+        self._topics: list[tuple[Channel, tuple[CommandMessage, ...]]] = []
         self._state = command_step.CommandState(valid)
+        self._drives = DriveTargets(np.zeros(0), np.zeros(0))
         self._stopped = ''  # reason why a description stopped the torques
         self._action = ''  # action for that reason
         self._is_ending = False
@@ -152,6 +160,8 @@ class Commands:
         publishers: Publishers,
         wanted: Array,
         weight: Array,
+        reference: Array,
+        measured: Array,
         order: Sequence[str],
         is_new: bool,
     ) -> list[Channel]:
@@ -163,26 +173,52 @@ class Commands:
         publishers : Publishers
         wanted, weight : (n,) arrays
             Arrays into which the kernel writes the torques of the joints, and those for the weight.
+        reference, measured : (4 n,) and (3, n) arrays
+            See `DriveTargets`.
         order : sequence of str
-            Joints of `~/commands` and `~/joint_command`; empty: these topics are omitted.
+            Joints of the commands; empty: only `~/feedforward` is published.
         is_new : bool
             Whether the robot has changed.
         """
         self._wanted, self._weight = wanted, weight
+        self._drives = self._drives_of(model, reference, measured)
         self._joints, self._motors = model.joints, actuated(model.robot).joint_names
         self._efforts = dict(zip(model.robot.joint_names, model.robot.limits.effort.tolist()))
         if is_new and self._topics:
             self._react_to_description(model)
         self._configure()
         self._topics = []
-        template, places = templates.joint_efforts(model.joints), np.arange(len(model.joints))
-        self._add(publishers, JointState, '~/feedforward', template, places)
+        template, n = templates.joint_efforts(model.joints), len(model.joints)
+        self._add(publishers, JointState, '~/feedforward', template, np.arange(n))
         if order:
             places = np.array([model.joints.index(name) for name in order])
-            self._add(publishers, Float64MultiArray, '~/commands', templates.matrix(order), places)
-            kind, template = templates.joint_command(order)
-            self._add(publishers, kind, '~/joint_command', template, places)
+            for block, what, topic, by_name in (
+                (drive_targets.EFFORT, 'effort', '~/commands', '~/joint_command'),
+                (drive_targets.SERVO, 'position', '~/position_command', '~/joint_position_command'),
+            ):
+                at = places + block * n
+                self._add(publishers, Float64MultiArray, topic, templates.matrix(order), at)
+                kind, template = templates.joint_command(order, what)
+                self._add(publishers, kind, by_name, template, at)
+            if ImpedanceCommand is not None:
+                template = templates.impedance_command(ImpedanceCommand, order)
+                at = np.concatenate([places + block * n for block in drive_targets.IMPEDANCE])
+                self._add(publishers, ImpedanceCommand, '~/impedance_command', template, at)
         return [channel for channel, _ in self._topics]
+
+    def _drives_of(self, model: RunningModel, reference: Array, measured: Array) -> DriveTargets:
+        """Return the targets of drives for a model; known positions are kept by joint."""
+        drives, before, limits = DriveTargets(reference, measured), self._drives, model.robot.limits
+        at = [model.robot.joint_names.index(name) for name in model.joints]
+        drives.lower, drives.upper, drives.speeds = (
+            each[at] for each in (limits.lower, limits.upper, limits.velocity)
+        )
+        for k, name in enumerate(self._joints):
+            if name in model.joints:
+                place = model.joints.index(name)
+                drives.q[place], drives.base[place] = before.q[k], before.base[k]
+        drives.last = before.last
+        return drives
 
     def _refuse_locked(self, names: Collection[str]) -> None:
         """Refuse changes that could move the robot while enabled; raises `ArgumentError`."""
@@ -214,13 +250,22 @@ class Commands:
             follows_states=False,
         )
         channel.explain = self._explain
-        self._topics.append((channel, CommandMessage(template.array(0), places)))
+        parts = np.split(places, np.cumsum([len(each) for each in template.arrays])[:-1])
+        self._topics.append((channel, tuple(map(CommandMessage, template.arrays, parts))))
 
     # --- settings -------------------------------------------------------------------------------
 
     def _configure(self) -> None:
         """Apply the parameters and the limits of the robot."""
-        settings = settings_of(self._joints, self._efforts, self._parameters.values, self._action)
+        values, drives = self._parameters.values, self._drives
+        settings = settings_of(self._joints, self._efforts, values, self._action)
+        gains = [
+            group.array(what, values, self._joints, 0.0)
+            for group in (IMPEDANCE, SERVOS)
+            for what in group.numbers
+        ]
+        drives.configure(np.array(settings.limits), *gains)
+        settings = drives.settings(settings)
         if self.torque.settings != settings:
             self.torque = TorqueCommand.continued(self.torque, settings)
         if not self._parameters['enabled']:
@@ -229,8 +274,10 @@ class Commands:
             self.torque.enable()
 
     def _check(self, changed: dict[str, Any]) -> None:
-        is_named = bool(self._joints) and LIMITED.names in changed
-        LIMITED.check({**self._parameters.values, **changed}, self._joints if is_named else None)
+        for group in PER_JOINT:
+            is_named = bool(self._joints) and group.names in changed
+            given = {**self._parameters.values, **changed}
+            group.check(given, self._joints if is_named else None)
 
     def _apply(self, values: dict[str, Any]) -> None:
         if 'enabled' in values:
@@ -266,7 +313,7 @@ class Commands:
         return self._state
 
     @property
-    def _listened(self) -> list[tuple[Channel, CommandMessage]]:
+    def _listened(self) -> list[tuple[Channel, tuple[CommandMessage, ...]]]:
         return [topic for topic in self._topics if topic[0].listened]
 
     def step(self) -> StateStep:
@@ -278,7 +325,8 @@ class Commands:
         """Return the record of `command_step.command`, of the current torques and topics."""
         state = self.look()
         state.torque, state.wanted, state.gravity = self.torque, self._wanted, self._weight
-        messages = tuple(message for _, message in self._listened)
+        state.drives, state.numbers = self._drives, self._drives.numbers
+        messages = tuple(message for _, parts in self._listened for message in parts)
         if messages != state.messages:
             state.messages = messages
         state.is_stopped = bool(self._stopped)
@@ -299,9 +347,11 @@ class Commands:
         elif reason := (self._fault() if mapper.has_velocity else NO_VELOCITY):
             command = torque.unusable(now, reason)
         else:
-            command = torque.step(now, self._wanted, self._weight, sent)
+            drives = self._drives
+            follow_state(drives, torque, self._wanted, self._weight)
+            command = torque.step(now, drives.wanted, drives.gravity, sent)
         if command is not None:
-            command_step.write_command(self._state)
+            command_step.write_command_of_drives(self._state)
 
     def watch(self) -> None:
         """React to missing joint states and to refused descriptions."""
@@ -324,15 +374,25 @@ class Commands:
             )
 
     def _send(self, command: Array | None, now: float) -> None:
-        """Publish a command without a joint state; its stamp is extrapolated with time."""
+        """Publish a command without a joint state; its stamp is extrapolated with time.
+
+        Before the first state of a robot with other joints their positions are unknown: torques
+        only.
+        """
         if command is None:
             return
-        mapper = self._host.mapper
+        mapper, n = self._host.mapper, len(self._drives.q)
         assert mapper is not None
         stamp = packed(mapper.stamp + round(1e9 * (now - self._state.stamp_time)))
-        command_step.write_command(self._record())
-        for channel, _ in self._listened:
-            if channel.is_sent:
+        state, is_known = self._record(), not np.isnan(self._drives.q).any()
+        if is_known:
+            command_step.write_command_of_drives(state)
+        else:
+            state.numbers[:n] = command[:n]
+            command_step.write_command(state)
+        for channel, messages in self._listened:
+            has_only_torques = all((message.places < n).all() for message in messages)
+            if channel.is_sent and (is_known or has_only_torques):
                 with FAULTS.caught(f'output {channel.topic}'):
                     channel.publish(stamp)
 
@@ -429,5 +489,14 @@ class Commands:
                 f'the effort limit of {shorten(without)} is 0: no torque; '
                 'correct the description, or set limited_joints and effort_limits',
             )
-        LIMITED.report(status, self._parameters.values, self._joints)
+        servos = SERVOS.named(self._parameters)
+        still = [n for n, v in zip(self._joints, self._drives.speeds) if v == 0.0 and n in servos]
+        if still:
+            status.report(
+                Level.WARN,
+                f'the velocity limit of {shorten(still)} is 0: ~/position_command does not follow '
+                'references; correct the description',
+            )
+        for group in PER_JOINT:
+            group.report(status, self._parameters.values, self._joints)
         return status

@@ -189,6 +189,8 @@ class Dynamics:
                 self._publishers,
                 model.results[terms.feedforward],
                 model.results[terms.weight],
+                outputs.reference,
+                mapper.state,
                 outputs.order,
                 is_new,
             )
