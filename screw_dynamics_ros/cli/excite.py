@@ -234,4 +234,6 @@ def csv_text(names: Sequence[str], t: Array, values: Array) -> str:
 
 
 def _numbers(values: Array) -> str:
-    return ', '.join(repr(round(float(x), 9) + 0.0) for x in values)
+    """Return numbers of YAML; exponents without a decimal point would be text."""
+    rounded = np.round(values, 9) + 0.0
+    return ', '.join(np.format_float_positional(x, trim='0') for x in rounded)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import yaml
 
-from screw_dynamics_ros.cli.excite import WARNING, main
+from screw_dynamics_ros.cli.excite import WARNING, main, yaml_text
 from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
 from screw_dynamics_ros.entry import DONE, NEGATIVE, UNUSABLE
 from support.paths import URDF
@@ -108,3 +108,11 @@ def test_loops_are_refused(tmp_path, refused):
     assert "'loop' has loops: its joints cannot move independently" in refused(
         main, tmp_path / 'loop.xml', *QUICK
     )
+
+
+def test_small_numbers_are_numbers_of_yaml():
+    """Others are text in YAML 1.1: 1e-09."""
+    text = yaml_text(['a'], np.array([0.0]), np.array([[[1e-9, -3e-8, 1234567.5]]]))
+    (point,) = yaml.safe_load(text)['trajectory']['points']
+    found = [point[kind][0] for kind in ('positions', 'velocities', 'accelerations')]
+    assert found == [1e-9, -3e-8, 1234567.5]

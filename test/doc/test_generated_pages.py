@@ -74,6 +74,7 @@ def test_no_table_is_left_out():
         'how_to/external_torques',
         'how_to/feedforward',
         'how_to/impedance_drives',
+        'how_to/teleoperation',
         'reference/control_laws',
     )
     made = {*pages.PAGES, *(f'doc/{page}.md' for page in studies)}

@@ -45,7 +45,7 @@ def test_tutorial_runs(page, processor, ros_domain):
 def test_index_names_all():
     index = (DOC / 'tutorials' / 'index.md').read_text(encoding='utf-8')
     assert [page.name for page in PAGES] == re.findall(r'\]\((\d\d_\w+\.md)\)', index)
-    assert len(PAGES) == 10
+    assert len(PAGES) == 11
 
 
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.stem)

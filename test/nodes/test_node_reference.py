@@ -14,6 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -420,3 +421,28 @@ def test_older_versions_call_it_desired(following):
 
     following.tell(Older)
     np.testing.assert_allclose(following.state(0.1)[1], [0.5, -0.5])
+
+
+# --- another robot --------------------------------------------------------------------------------
+
+
+def test_the_feedforward_follows_another_robot(monkeypatch, ros_domain):
+    """Before the controller, after `~/reference`; until it falls silent."""
+    rclpy.init(domain_id=ros_domain)
+    bench = Bench(monkeypatch, leader_topic='/leader', leader_joints=['joint2=elbow'])
+    bench.host.source.receive(String(data=BOUNDED))
+    bench.finish()
+    run = Run(bench)
+    run.state(0.001)
+    leader = JointState(name=['elbow', 'other'], position=[0.1, 9.0], velocity=[0.2, 9.0])
+    run.bench.part.reference.leader.receive(leader)
+    given, q, v, a = run.state(0.051)
+    assert given.tolist() == [0.0, 1.0]
+    np.testing.assert_allclose([q[1], v[1], a[1]], [0.11, 0.2, 0.0])
+    assert run.status.values['feedforward follows'] == 'leader'
+    run.send(trajectory([0.0], [[0.25, 0.25]]))
+    assert run.state(0.06)[1].tolist() == [0.25, 0.25]
+    assert not run.state(0.7).any()
+    assert 'more than leader_timeout: feedforward follows the measured' in run.status.summary
+    bench.close()
+    rclpy.shutdown()

@@ -18,6 +18,7 @@ from screw_dynamics_ros.core.annotation.annotate import MotionArrays
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
+from screw_dynamics_ros.core.motion.trajectory import LimitExcess, smooth_motion, with_efforts
 from screw_dynamics_ros.core.outputs import OUTPUTS
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper, leaf_links
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_joints
@@ -32,6 +33,8 @@ from screw_dynamics_ros.ros.recordings.sources import RecordingError
 from screw_dynamics_ros.ros.recordings.states import StateMaker, States
 from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 
+from ..command_line import write_file
+from ..excite import yaml_text
 from ..recorded_joints import JointMotions, moving, recorded_robot
 from .request import Request, Topics
 from .tables import ModelStates, ParquetTable, topic_name
@@ -63,6 +66,8 @@ class AnnotationReport(NamedTuple):
         Reason for topics without messages.
     findings : sequence of Finding
         Contradictions in the joint states.
+    excess : sequence of LimitExcess
+        Where the trajectory exceeds limits of velocity and effort.
     """
 
     messages: int
@@ -71,6 +76,7 @@ class AnnotationReport(NamedTuple):
     topics: dict[str, int]
     why_empty: str
     findings: Sequence[Finding] = ()
+    excess: Sequence[LimitExcess] = ()
 
 
 def annotate_recording(
@@ -79,6 +85,7 @@ def annotate_recording(
     request: Request,
     parquet: Path | None = None,
     progress: Progress = lambda share: None,
+    trajectory: Path | None = None,
 ) -> AnnotationReport:
     """Add outputs to a recording; see `annotate --help`.
 
@@ -114,6 +121,9 @@ def annotate_recording(
         if not len(states.stamps):
             raise RecordingError(f'{source}: no valid state of the robot: {refusals(mapper)}')
         motion = whole_motion(annotator, states)
+        excess = (
+            write_trajectory(trajectory, robot, motion, request) if trajectory is not None else []
+        )
         table = ParquetTable(parquet, robot) if parquet is not None else None
         count = reader.counts[request.topic]
         added: dict[str, int] = {}
@@ -139,7 +149,20 @@ def annotate_recording(
             added,
             why_empty(states, mapper),
             motions.findings(robot.description),
+            excess,
         )
+
+
+def write_trajectory(
+    path: Path, robot: Robot, motion: MotionArrays, request: Request
+) -> list[LimitExcess]:
+    """Write the motion as a goal of a trajectory controller; return where it exceeds limits."""
+    if ScalarJoints(robot).is_free:
+        raise RecordingError('a trajectory needs a fixed base, and joints with one coordinate each')
+    smooth = smooth_motion(robot, (motion.t - motion.t[0]) * 1e-9, motion.q)
+    values = np.stack([smooth.q, smooth.v, smooth.a], axis=2)
+    write_file(path, '--trajectory', yaml_text(robot.joint_names, smooth.time, values))
+    return with_efforts(robot, smooth, request.payloads).exceeded
 
 
 def description(reader: RecordingReader, request: Request) -> str:

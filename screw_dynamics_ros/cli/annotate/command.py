@@ -56,14 +56,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(options: argparse.Namespace) -> int:
     """Write the annotated recording, or those of a folder; return the exit status."""
     heed_interrupts()
-    if options.output is None and options.parquet is None:
-        raise UnusableError('argument -o: give an output, or a table with --parquet')
+    if options.output is None and options.parquet is None and options.trajectory is None:
+        raise UnusableError(
+            'argument -o: give an output, or a table with --parquet, or --trajectory'
+        )
     request = request_of(options)
     if folders.is_folder_of_recordings(options.recording):
         return annotate_all(options, request)
     with progress_bar('annotate') as progress:
         report = annotate_recording(
-            options.recording, options.output, request, options.parquet, progress
+            *(options.recording, options.output, request),
+            *(options.parquet, progress, options.trajectory),
         )
     print('\n'.join(lines(report)))
     # For some robots not all default outputs exist.
@@ -72,8 +75,10 @@ def run(options: argparse.Namespace) -> int:
 
 def annotate_all(options: argparse.Namespace, request: Request) -> int:
     """Annotate a folder; return the exit status."""
-    if options.output is None or options.parquet is not None:
-        raise UnusableError('a folder of recordings requires -o FOLDER, without --parquet')
+    if options.output is None or options.parquet is not None or options.trajectory is not None:
+        raise UnusableError(
+            'a folder of recordings requires -o FOLDER, without --parquet and --trajectory'
+        )
     if options.output.exists() and not options.output.is_dir():
         raise UnusableError(f'argument -o: {options.output} is not a folder')
     every = folders.tasks(options.recording, options.output)
@@ -103,6 +108,7 @@ def lines(report: AnnotationReport) -> list[str]:
     text = [f'{report.states} states of {report.messages} joint states']
     text += record_lines(report.records)
     text += finding_lines(report.findings)
+    text += [f'trajectory: {each}' for each in report.excess]
     text += [f'{count:8d} {topic}' for topic, count in report.topics.items()]
     empty = [topic for topic, count in report.topics.items() if not count]
     if empty:
@@ -171,6 +177,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     option(parser, 'recording RECORDING', kind=Path)
     option(parser, '-o --output NAME', 'NAME.mcap or a folder', Path)
     option(parser, '--parquet FILE', 'write a table of the outputs', Path)
+    option(
+        parser,
+        '--trajectory FILE',
+        'write the smoothed motion as a goal of FollowJointTrajectory (.yaml)',
+        Path,
+    )
     option(
         parser,
         '--workers N',

@@ -14,12 +14,15 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
-from ..names import check_joint_names
+from ..names import check_joint_names, shorten
 
 Limits = tuple[float, float, float]
 
 LIMIT_TOLERANCE = 1e-6  # rad, m, rad/s, m/s; excess attributed to rounding
 MAX_ACCELERATION = 1e6  # rad/s^2, m/s^2
+
+#: Numbers of sensor_msgs/JointState, as words.
+JOINT_STATE_FIELDS = {'position': 'positions', 'velocity': 'velocities', 'effort': 'efforts'}
 
 REFERENCE, CONTROLLER_STATE = 'the reference', 'the controller state'
 
@@ -41,7 +44,7 @@ def read_reference(message: Any, joints: Sequence[str], known: Collection[str] =
     """
     if not message.points:
         raise ArgumentError('the reference has no points; give at least one')
-    return read_point(REFERENCE, message.joint_names, message.points[0], joints, known)
+    return read_rows(REFERENCE, message.joint_names, fields_of(message.points[0]), joints, known)
 
 
 def read_controller_state(
@@ -66,21 +69,60 @@ def read_controller_state(
         for field in ('velocities', 'accelerations')
         for values in [getattr(point, field)]
     }
-    return read_point(CONTROLLER_STATE, message.joint_names, point, joints, known, finite)
+    values = {**fields_of(point), **finite}
+    return read_rows(CONTROLLER_STATE, message.joint_names, values, joints, known)
 
 
-def read_point(
+def read_leader(
+    what: str,
+    message: Any,
+    fields: Sequence[str],
+    others: Mapping[str, str],
+    joints: Sequence[str],
+) -> Array:
+    """Return fields of a sensor_msgs/JointState of another robot for `joints`, (4, n).
+
+    Rows: 1 for joints that it has, then the `fields`; the last of several fields may be empty.
+    `others` has the joints of the other robot by own joints; further joints are ignored.
+
+    Raises
+    ------
+    ArgumentError
+        If it has none of these joints, one of them twice, or numbers are missing or not finite.
+    """
+    columns = {name: k for k, name in enumerate(message.name)}
+    named = [name for name, other in others.items() if other in columns]
+    if not named:
+        raise ArgumentError(
+            f'{what} has joints {shorten(message.name)}, not {shorten([*others.values()])}; '
+            'set leader_joints'
+        )
+    if len(columns) < len(message.name):
+        raise ArgumentError(f'{what} names a joint twice')
+    values = {}
+    for field in fields:
+        given, plural = getattr(message, field), JOINT_STATE_FIELDS[field]
+        if len(given) not in (0, len(columns)):
+            raise ArgumentError(f'{what} has {len(given)} {plural} for {len(columns)} joints')
+        values[plural] = [given[columns[others[name]]] for name in named] if len(given) else []
+    return read_rows(what, named, values, joints, ())
+
+
+def fields_of(point: Any) -> dict[str, Any]:
+    """Return positions, velocities and accelerations of a trajectory_msgs/JointTrajectoryPoint."""
+    return {name: getattr(point, name) for name in ('positions', 'velocities', 'accelerations')}
+
+
+def read_rows(
     what: str,
     joint_names: Sequence[str],
-    point: Any,
+    values: Mapping[str, Any],
     joints: Sequence[str],
     known: Collection[str],
-    replaced: Mapping[str, Any] | None = None,
 ) -> Array:
-    """Return a trajectory_msgs/JointTrajectoryPoint for `joints`, (4, n).
+    """Return values by field for `joints`, (4, n); those after the first field may be empty.
 
-    `what` describes the message in errors; `replaced` has values that override those of some
-    fields.
+    `what` describes the message in errors.
     """
     names = list(joint_names)
     if not names:
@@ -88,11 +130,10 @@ def read_point(
     check_joint_names(what, names, joints, known)
     places = {name: k for k, name in enumerate(joints)}
     reference = np.zeros((4, len(joints)))
-    for row, field in enumerate(('positions', 'velocities', 'accelerations'), start=1):
-        values = (replaced or {}).get(field, getattr(point, field))
-        if len(values) != len(names) and (row == 1 or len(values)):
-            raise ArgumentError(f'{what} has {len(values)} {field} for {len(names)} joints')
-        for name, value in zip(names, values):
+    for row, (field, numbers) in enumerate(values.items(), start=1):
+        if len(numbers) != len(names) and (row == 1 or len(numbers)):
+            raise ArgumentError(f'{what} has {len(numbers)} {field} for {len(names)} joints')
+        for name, value in zip(names, numbers):
             if not np.isfinite(value):
                 raise ArgumentError(f'{field} of joint {name!r} in {what}: {value}')
             if name in places:

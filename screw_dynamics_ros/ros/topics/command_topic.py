@@ -59,6 +59,7 @@ class CommandTopic:
     forgotten : callable
         Returns how often messages have been forgotten; after that, the publisher that sends next is
         followed.
+    profile : rclpy.qos.QoSProfile
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class CommandTopic:
         timeout: Callable[[], float],
         is_busy: Callable[[], bool] = lambda: False,
         forgotten: Callable[[], int] = lambda: 0,
+        profile: QoSProfile = QoSProfile(depth=DEPTH),  # noqa: B008
     ) -> None:
         self._node, self._kind, self.topic, self._receive = node, kind, topic, receive
         self._refuse, self._timeout, self._is_busy = refuse, timeout, is_busy
@@ -79,7 +81,6 @@ class CommandTopic:
         self._others: dict[bytes, float] = {}  # publishers, and when they were heard
         self._looked = self._stream_end = -math.inf
         deliver = FAULTS.guarded(f'a message on {topic}', self._use)
-        profile = QoSProfile(depth=DEPTH)
         self._subscription = node.create_subscription(kind, topic, deliver, profile, raw=True)
         self._taken: TakenMessage | None = None
         try:

@@ -3,12 +3,14 @@
 
 """`annotate`: outputs as topics of recordings, read back by `rosbags`, an independent reader."""
 
+import re
 import sqlite3
 import sys
 from contextlib import closing
 
 import numpy as np
 import pytest
+import yaml
 
 pytest.importorskip('rosbags')
 
@@ -622,3 +624,30 @@ def test_definitions_and_quality_of_service(tmp_path, motion, name, defines):
         profiles = each.ext.offered_qos_profiles
         latched = [p.durability.name == 'TRANSIENT_LOCAL' for p in profiles]
         assert latched == ([True] if topic == '/tf_static' else []), topic
+
+
+def test_a_recorded_motion_becomes_a_goal(recorded, motion, tmp_path, capsys):
+    """Of a trajectory controller, with joints by their names; faster than the joints can be."""
+    names, t, q, _, _ = motion
+    path, wide = tmp_path / 'goal.yaml', re.sub('(lower|upper)="(-?)[^"]*"', r'\1="\g<2>3"', PANDA)
+    wide = wide.replace('lower="3"', 'lower="-3"').replace('upper="-3"', 'upper="3"')
+    arguments = '--trajectory', str(path)
+    assert main([str(recorded()), *arguments]) == NEGATIVE
+    assert "position of joint 'panda_joint" in capsys.readouterr().err
+    assert not path.exists()
+    assert main([str(recorded('wide', description=wide)), *arguments]) == DONE
+    out = capsys.readouterr().out
+    assert f'written: {path}' in out
+    goal = yaml.safe_load(path.read_text())['trajectory']
+    assert tuple(goal['joint_names']) == names
+    first, last = goal['points'][0], goal['points'][-1]
+    np.testing.assert_allclose([first['positions'], last['positions']], q[[0, -1]], atol=1e-9)
+    assert not np.any([first['velocities'], last['velocities']])
+    duration = last['time_from_start']
+    duration = duration['sec'] + 1e-9 * duration['nanosec']
+    assert 1.0 <= duration - (t[-1] - t[0]) * 1e-9 < 1.1
+    assert 'trajectory: effort of joint' in out or 'trajectory: velocity of joint' in out
+    goal = tmp_path / 'part.yaml'
+    arguments = '--trajectory', str(goal), '--leave-out', 'panda_joint1'
+    assert main([str(recorded('other', description=wide)), *arguments]) == DONE
+    assert 'panda_joint1' not in yaml.safe_load(goal.read_text())['trajectory']['joint_names']

@@ -36,6 +36,7 @@ REFERENCE: Mapping[str, tuple[int | str, ...]] = MappingProxyType(
         'pose': (4, 4),
         'twist': (6,),
         'wrench': (6,),
+        'tau': (JOINTS,),
     }
 )
 

@@ -19,7 +19,11 @@ approach for motion and force control of robot manipulators: the operational spa
 (1987); Sentis and Khatib, Synthesis of whole-body behaviors through hierarchical control of
 behavioral primitives (2005); Luh, Walker and Paul, Resolved-acceleration control of mechanical
 manipulators (1980); Hunt and Crossley, Coefficient of restitution interpreted as damping in
-vibroimpact (1975).
+vibroimpact (1975); Lee and Spong, Passive bilateral teleoperation with constant time delay (2006);
+Lawrence, Stability and transparency in bilateral teleoperation (1993); De Luca and Mattone,
+Actuator failure detection and isolation using generalized momenta (2003); Putra, van de Wouw and
+Nijmeijer, Analysis of undercompensation and overcompensation of friction in 1DOF mechanical systems
+(2007).
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core.compile.program.recorded_arrays import solve_positive_definite
+from screw_dynamics_ros.core.estimation.observers.generalized_momentum import momentum_step
 
 from .law import Law, control_law
 from .law_fields import JOINTS, Parameter
@@ -53,6 +58,8 @@ CARTESIAN = {
 FORCE_REGULARIZATION = 1e-6
 PROJECTION_REGULARIZATION = 1e-10
 
+MIN_STEP_S = 1e-9  # of an observer; a step of 0 is the first one
+
 
 @control_law({'damping': Parameter(1.0, DAMPING.unit, DAMPING.text, minimum=0.0, size=JOINTS)})
 def gravity_compensation(
@@ -74,6 +81,70 @@ def joint_impedance(robot: Any, state: Any, reference: Any, parameters: Any, mem
     springs = parameters.stiffness * (reference.q - state.q)
     dampers = parameters.damping * (reference.v - state.v)
     return springs + dampers + robot.gravity_torques(state.q)
+
+
+@control_law(
+    {
+        'stiffness': STIFFNESS,
+        'damping': DAMPING,
+        'resistance': Parameter(
+            0.0, DAMPING.unit, 'damping that is felt', minimum=0.0, size=JOINTS
+        ),
+        'round_trip': Parameter(0.0, 's', 'bound of the delay there and back', minimum=0.0),
+    }
+)
+def bilateral(robot: Any, state: Any, reference: Any, parameters: Any, memory: Any) -> Any:
+    """Tau = K (q_d - q) + D (v_d - v) - (B + K T / 2) v + g, on both of two robots.
+
+    q_d and v_d are those of the other robot, late by delays whose sum is at most T. Lee and Spong
+    2006: the coupling is passive with the dissipation K T / 2.
+    """
+    dissipation = parameters.resistance + 0.5 * parameters.round_trip * parameters.stiffness
+    springs = parameters.stiffness * (reference.q - state.q)
+    dampers = parameters.damping * (reference.v - state.v) - dissipation * state.v
+    return springs + dampers + robot.gravity_torques(state.q)
+
+
+@control_law(
+    {
+        'share': Parameter(0.1, '1', 'of the external torques', minimum=0.0, maximum=10.0),
+        'rate': Parameter(50.0, '1/s', 'of the observer', minimum=0.0),
+    },
+    memory={'momentum': JOINTS, 'known': JOINTS, 'external': JOINTS},
+)
+def force_reflection(robot: Any, state: Any, reference: Any, parameters: Any, memory: Any) -> Any:
+    """Tau = k (tau_ext + that of the other robot), the force channels of `bilateral`.
+
+    Lawrence 1993: with positions, four channels. tau_ext is the residual of the generalized
+    momentum from the measured torques, De Luca and Mattone 2003.
+    """
+    p, known = robot.momenta_and_rates(state.q, state.v)
+    known = known + state.tau - robot.friction_torques(state.v)
+    dt, is_first = np.maximum(state.dt, MIN_STEP_S), state.dt <= 0.0
+    decay = np.where(is_first, 1.0, 1.0 / (1.0 + parameters.rate * dt))
+    before = np.concatenate([memory.momentum, memory.known, memory.external])
+    after = momentum_step(before, p, known, decay, np.where(is_first, 0.0, 1.0 / dt))
+    momentum, known, external = (after[k * robot.nv :][: robot.nv] for k in range(3))
+    tau = parameters.share * (external + reference.tau)
+    return tau, {'momentum': momentum, 'known': known, 'external': external}
+
+
+@control_law(
+    {
+        'share': Parameter(0.7, '1', 'of the friction of the model', minimum=0.0, maximum=0.9),
+        'slowness': Parameter(0.05, 'rad/s | m/s', 'speed of 71 % of the share', minimum=1e-6),
+    }
+)
+def friction_compensation(
+    robot: Any, state: Any, reference: Any, parameters: Any, memory: Any
+) -> Any:
+    """Tau = s f(v) |v| / sqrt(v^2 + w^2), f the friction of the drives without that of a load.
+
+    Putra et al. 2007: less than the friction cannot cause limit cycles, more can. Near rest it
+    vanishes with v^2, so that noise has no effect.
+    """
+    slow = np.abs(state.v) / np.sqrt(state.v * state.v + np.square(parameters.slowness))
+    return parameters.share * slow * robot.friction_torques(state.v)
 
 
 @control_law(
@@ -231,6 +302,9 @@ LAWS: dict[str, Law] = {
     for law in (
         gravity_compensation,
         joint_impedance,
+        bilateral,
+        force_reflection,
+        friction_compensation,
         computed_torque,
         cartesian_impedance,
         operational_space,

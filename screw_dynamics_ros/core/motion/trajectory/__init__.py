@@ -8,6 +8,7 @@ from .joining import JoinedPath, free_path, joined
 from .limits import LimitExcess, exceeded_limits
 from .motion import Motion, sampled_motion
 from .payload_capacity import PayloadCapacity, payload_capacity
+from .recorded_motion import smooth_motion
 from .required_efforts import MotionWithEfforts, feedforward_efforts, with_efforts
 from .retiming import Retiming, retimed
 from .time_scaling import SpeedLimit, largest_speed_factor
@@ -30,5 +31,6 @@ __all__ = [
     'payload_capacity',
     'retimed',
     'sampled_motion',
+    'smooth_motion',
     'with_efforts',
 ]

@@ -55,9 +55,9 @@ class TaskReference(Record):
     """Writes the reference of a law into an input of the kernel.
 
     Until the law begins (`law_step`), its reference is the measured state. From then on it stays,
-    except for what `~/reference`, `~/target_pose` and `~/target_wrench` give; joints stay where
-    `~/reference` ended. A law that reads other fields than the previous one holds where the robot
-    is when it is adopted. Commands from before have no effect in both cases.
+    except for what `~/reference`, the leader, `~/target_pose` and `~/target_wrench` give; joints
+    stay where these ended. A law that reads other fields than the previous one holds where the
+    robot is when it is adopted. Commands from before have no effect in both cases.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class TaskReference(Record):
     frame, link, root : int
         Indices in `poses` of the frame of the wrench, -1 if it does not turn; of the link of the
         pose, -1 without one; of the root.
-    at_q, at_v, at_a, at_pose, at_wrench : int
+    at_q, at_v, at_a, at_pose, at_wrench, at_tau : int
         Indices in `numbers`, -1 for fields that the law does not read.
     numbers : array
         The input of the kernel.
@@ -115,6 +115,7 @@ class TaskReference(Record):
     at_a: int
     at_pose: int
     at_wrench: int
+    at_tau: int
     numbers: Floats
     q: Floats
     q_places: Ints
@@ -167,10 +168,8 @@ class TaskReference(Record):
         before, read = self._law, law.reference.shapes.keys()
         is_new = mapper is not self._mapper
         self._law, self._model, self._mapper = law, model, mapper
-        fields = ('q', 'v', 'a', 'pose', 'wrench')
-        self.at_q, self.at_v, self.at_a, self.at_pose, self.at_wrench = (
-            law.reference.places.get(name, -1) for name in fields
-        )
+        for name in ('q', 'v', 'a', 'pose', 'wrench', 'tau'):
+            setattr(self, f'at_{name}', law.reference.places.get(name, -1))
         self.numbers, self.q = numbers, model.q
         self.q_places, self.v_places = (
             places.astype(np.int64) for places in (model.q_places, model.v_places)
@@ -320,8 +319,9 @@ def write_law_reference(t: TaskReference, stamp: int, now: float, measured: Floa
             t.held = ENDED
     if t.at_q >= 0:
         copy_bytes(t.numbers[t.at_q :], t.held_q, 8 * len(t.held_q))
-    write_rates(t, t.at_v, 2)
-    write_rates(t, t.at_a, 3)
+    write_row(t, t.at_v, t.joints.rows, 2)
+    write_row(t, t.at_a, t.joints.rows, 3)
+    write_row(t, t.at_tau, t.joints.torques, 1)
     if t.at_pose >= 0:
         copy_bytes(t.numbers[t.at_pose :], t.pose if t.has_pose else t.held_pose, 8 * 16)
     if t.at_wrench >= 0:
@@ -339,12 +339,12 @@ def hold(t: TaskReference) -> None:
 
 
 @typed
-def write_rates(t: TaskReference, place: int, row: int) -> None:
-    """Write velocities or accelerations of the reference, a row of it, if the law reads them."""
+def write_row(t: TaskReference, place: int, rows: Floats, row: int) -> None:
+    """Write a row (n,) of rows whose first one marks joints, if the law reads it."""
     if place >= 0:
         n = t.joints.joints
         for k in range(n):
-            t.numbers[place + t.v_places[k]] = t.joints.rows[k] * t.joints.rows[row * n + k]
+            t.numbers[place + t.v_places[k]] = rows[k] * rows[row * n + k]
 
 
 @typed

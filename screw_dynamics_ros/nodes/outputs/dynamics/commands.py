@@ -492,11 +492,10 @@ class Commands:
         servos = SERVOS.named(self._parameters)
         still = [n for n, v in zip(self._joints, self._drives.speeds) if v == 0.0 and n in servos]
         if still:
-            status.report(
-                Level.WARN,
-                f'the velocity limit of {shorten(still)} is 0: ~/position_command does not follow '
-                'references; correct the description',
+            text = (
+                f'the velocity limit of {shorten(still)} is 0: ~/position_command does not follow'
             )
+            status.report(Level.WARN, f'{text} references; correct the description')
         for group in PER_JOINT:
             group.report(status, self._parameters.values, self._joints)
         return status

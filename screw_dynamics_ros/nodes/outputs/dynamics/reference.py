@@ -1,10 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The reference of the feedforward: a message, the state of a controller, or none.
+"""The reference: a message, the state of another robot or of a controller, or none.
 
-`~/reference` has priority over the state of the controller. Joints that no reference names follow
-the measured state.
+`~/reference` has priority over the other robot, the leader, and that over the state of the
+controller. Joints that no reference names follow the measured state.
 """
 
 from __future__ import annotations
@@ -34,15 +34,17 @@ from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics.command_topic import CommandTopic
 
-from .reference_controller import ControllerReference, forget_controller, write_controller
+from .reference_controller import ControllerReference
 from .reference_joints import ReferenceJoints
+from .reference_leader import TOPIC, TORQUE_TOPIC, LeaderReference
 from .reference_parameters import TABLE
+from .reference_stamped import forget_stamped, write_stamped
 from .reference_trajectory import TrajectoryReference, forget_trajectory, write_trajectory
 
 MEASURED = 'measured state'
 #: Sources of the reference.
-SOURCES = (MEASURED, TrajectoryReference.name, ControllerReference.name)
-FROM_MEASUREMENT, FROM_TRAJECTORY, FROM_CONTROLLER = range(3)
+SOURCES = (MEASURED, TrajectoryReference.name, 'leader', ControllerReference.name)
+FROM_MEASUREMENT, FROM_TRAJECTORY, FROM_LEADER, FROM_CONTROLLER = range(4)
 
 
 class FollowedReference(Record):
@@ -63,11 +65,15 @@ class FollowedReference(Record):
     joints : int
         n.
     trajectory : TrajectoryReference
+    leader, torque : LeaderReference
     controller : ControllerReference
     active, paths_begun : int
         The active source, one of `SOURCES`, and the number of paths that have begun.
     rows, wanted : (4 n,) arrays
         The parameter of the kernel: current and next numbers.
+    torques : (4 n,) array
+        Rows 0 and 1: torques of the leader, 0 unless it is followed [N m, N].
+    has_torques : bool
     changed
         As given.
     forgotten : int
@@ -76,11 +82,15 @@ class FollowedReference(Record):
 
     joints: int
     trajectory: TrajectoryReference
+    leader: LeaderReference
+    torque: LeaderReference
     controller: ControllerReference
     active: int
     paths_begun: int
     rows: Floats
     wanted: Floats
+    torques: Floats
+    has_torques: bool
     changed: Ints
     forgotten: int
 
@@ -91,10 +101,14 @@ class FollowedReference(Record):
         refusal: Callable[[], str] = lambda: '',
         afterwards: str = 'feedforward follows the measured state',
     ) -> None:
-        self._node = node
+        self._node, self._afterwards = node, afterwards
         self._parameters = Parameters(node, TABLE, self._check, self._apply)
         self._check(self._parameters.values)
         self.trajectory = TrajectoryReference(refusal, afterwards)
+        self.leader, self.torque = (
+            LeaderReference(node, self._parameters, topic, lambda: self.forgotten)
+            for topic in (TOPIC, TORQUE_TOPIC)
+        )
         self.controller = ControllerReference(node, self._parameters)
         self.changed = changed
         self._apply({})
@@ -118,9 +132,11 @@ class FollowedReference(Record):
         """Adopt a new model, whose kernel reads the vector `reference`, (4 n,)."""
         joints, self._mapper = ReferenceJoints.of(model), mapper
         self.active, self.joints = FROM_MEASUREMENT, len(joints.names)
-        self.rows, self.wanted = reference, np.zeros_like(reference)
+        self.rows = reference
+        self.wanted, self.torques = np.zeros_like(reference), np.zeros_like(reference)
         self.trajectory.bind(joints, mapper)
-        self.controller.bind(joints)
+        for source in (self.leader, self.torque, self.controller):
+            source.bind(joints)
         self.update()
 
     @property
@@ -145,20 +161,26 @@ class FollowedReference(Record):
             if self._mapper is not None:
                 self.update()
             self.trajectory.report(status)
+            self.leader.report(status, self._afterwards)
+            self.torque.report(status, 'it is 0')
             self.controller.report(status)
 
     def _check(self, values: dict[str, Any]) -> None:
-        topic = values.get('controller_state_topic')
-        if topic:
+        for name in values.keys() & {'controller_state_topic', TOPIC, TORQUE_TOPIC}:
+            topic = values[name]
+            if not topic:
+                continue
             try:
                 validate_full_topic_name(
                     expand_topic_name(topic, self._node.get_name(), self._node.get_namespace())
                 )
             except (ValueError, InvalidTopicNameException) as error:
-                raise ArgumentError(f'controller_state_topic {topic!r}: {error}') from None
+                raise ArgumentError(f'{name} {topic!r}: {error}') from None
 
     def _apply(self, values: dict[str, Any]) -> None:
         self.trajectory.timeout = self._parameters['reference_timeout'] or np.inf
+        self.leader.timeout = self.torque.timeout = self._parameters['leader_timeout']
+        self.leader.tolerance = self._parameters['leader_tolerance']
         self.controller.timeout = self._parameters['controller_state_timeout']
         if 'controller_state_topic' in values:
             self.controller.subscribe()
@@ -168,7 +190,10 @@ class FollowedReference(Record):
 def forget(f: FollowedReference) -> None:
     """Follow nothing that has been received."""
     forget_trajectory(f.trajectory)
-    forget_controller(f.controller)
+    forget_stamped(f.leader)
+    forget_stamped(f.torque)
+    forget_stamped(f.controller)
+    f.active = FROM_MEASUREMENT
     f.forgotten += 1
 
 
@@ -190,11 +215,22 @@ def write_reference(f: FollowedReference, stamp: int, now: float, measured: Floa
     for k in range(4 * n):
         f.wanted[k] = 0.0
     source = FROM_MEASUREMENT
+    arrival = round(now * 1e9)
+    before = f.rows[n:] if f.active == FROM_LEADER else measured
     if write_trajectory(f.trajectory, stamp, now, measured, n, f.wanted):
         source = FROM_TRAJECTORY
-    elif write_controller(f.controller, stamp, n, f.wanted):
+    elif write_stamped(f.leader, arrival, before, n, f.wanted):
+        source = FROM_LEADER
+    elif write_stamped(f.controller, stamp, measured, n, f.wanted):
         source = FROM_CONTROLLER
     is_other = source != f.active or f.trajectory.paths_begun != f.paths_begun
+    has_torques = write_stamped(f.torque, arrival, measured, n, f.torques)
+    has_torques = has_torques and source == FROM_LEADER
+    if not has_torques:
+        for k in range(n):
+            f.torques[n + k] = 0.0
+    is_other = is_other or has_torques != f.has_torques
+    f.has_torques = has_torques
     for k in range(n):
         is_other = is_other or f.wanted[k] != f.rows[k]
     if is_other:

@@ -96,11 +96,12 @@ def sample(name, rng):
     }
     x = state_of(name, q, v)
     x.wrench = rng.uniform(-20.0, 20.0, 6)
+    x.tau, reference['tau'] = rng.uniform(-20.0, 20.0, (2, robot.nv))
     return x, reference
 
 
 def step(law, x, reference, parameters=None, memory=None):
-    state = {'wrench': x.wrench} if 'wrench' in law.state.shapes else {}
+    state = {name: getattr(x, name) for name in ('wrench', 'tau') if name in law.state.shapes}
     return law.step(
         x.q,
         x.v,
@@ -140,6 +141,43 @@ def gravity_compensation(x, reference, k, memory):
 def joint_impedance(x, reference, k, memory):
     springs = k['stiffness'] * (reference['q'] - x.q)
     return springs + k['damping'] * (reference['v'] - x.v) + x.g
+
+
+@by_hand
+def bilateral(x, reference, k, memory):
+    tau = joint_impedance(x, reference, k, memory) - k['resistance'] * x.v
+    return tau - k['round_trip'] / 2.0 * k['stiffness'] * x.v
+
+
+def friction(x):
+    """Return that of the description, with the default smoothing."""
+    joints = [each for each in built(x.name)[0].description.joints if each.name in joint_names(x)]
+    joints.sort(key=lambda each: joint_names(x).index(each.name))
+    sign = x.v / np.sqrt(x.v**2 + 0.01**2)
+    return [joint.damping * v + joint.friction * s for joint, v, s in zip(joints, x.v, sign)]
+
+
+def joint_names(x):
+    return built(x.name)[0].joint_names
+
+
+@by_hand
+def force_reflection(x, reference, k, memory):
+    """The residual follows the balance of momentum with the rate of the observer."""
+    _, oracle = built(x.name)
+    C = pin.computeCoriolisMatrix(oracle.model, oracle.data, oracle.q(x.q), oracle.G(x.q) @ x.v)
+    G = oracle.G(x.q)
+    before, known_before, r = memory.reshape(3, -1)
+    p, known = x.M @ x.v, x.tau + G.T @ C.T @ G @ x.v - x.g - friction(x)
+    external = (p - before) / x.dt - (known + known_before) / 2.0
+    r = (r + k['rate'] * x.dt * external) / (1.0 + k['rate'] * x.dt)
+    return k['share'] * (r + reference['tau']), np.concatenate([p, known, r])
+
+
+@by_hand
+def friction_compensation(x, reference, k, memory):
+    share = k['share'] * np.abs(x.v) / np.hypot(x.v, k['slowness'])
+    return share * friction(x)
 
 
 @by_hand
@@ -219,7 +257,10 @@ def test_by_hand_with_pinocchio(name, law):
     for _ in range(4):
         x, reference = sample(name, rng)
         given = {
-            key: np.maximum(each.default, 0.1) * rng.uniform(0.5, 2.0, used.parameters.shapes[key])
+            key: np.minimum(
+                np.maximum(each.default, 0.1) * rng.uniform(0.5, 2.0, used.parameters.shapes[key]),
+                each.maximum,
+            )
             for key, each in LAWS[law].parameters.items()
         }
         memory = rng.uniform(-0.1, 0.1, used.memory.size)

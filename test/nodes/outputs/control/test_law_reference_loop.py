@@ -16,6 +16,7 @@ if not sys.platform.startswith('linux'):
     pytest.skip('the loop is for Linux', allow_module_level=True)
 
 from geometry_msgs.msg import PoseStamped, WrenchStamped
+from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core.lie import quaternions
@@ -151,6 +152,35 @@ def test_paths_of_joints_need_no_python(control, law):
         'the reference is older than reference_timeout: holds where the reference ended',
     )
     assert two.outcomes(20) == {'done': 20}
+
+
+def test_another_robot_is_followed_without_python(control):
+    """Near, far, beyond a limit, silent, and refused."""
+    two = Two(control, 'joint_impedance', leader_topic='/leader/joint_states')
+    two.states(20)
+
+    def lead(q):
+        message = JointState(name=list(two.loop.joints), position=list(q), velocity=[0.1] * 6)
+        two.send(lambda part: part.reference.leader.receive(message))
+
+    for k in range(40):
+        if k % 3 == 0:
+            lead(two.q + 0.002 * k)
+        two.states(1)
+    assert two.report == ('follows leader', 'ok')
+    assert two.outcomes(30) == {'done': 30}
+    lead(two.q + 9.0)
+    two.states(5)
+    assert two.report[0] == 'holds where the reference ended'
+    assert 'is not followed: it is' in two.report[1]
+    lead(two.q)
+    two.states(10)
+    assert two.report[0] == 'follows leader'
+    lead([np.nan] * 6)
+    two.states(20)
+    assert two.report[0] == 'holds where the reference ended'
+    assert two.report[1].startswith('leader state refused')
+    assert two.outcomes(60) == {'done': 60}
 
 
 def test_poses_need_no_python(control):

@@ -20,9 +20,9 @@ from screw_dynamics_ros.nodes.outputs.dynamics import reference_controller
 from screw_dynamics_ros.nodes.outputs.dynamics.reference_controller import (
     ABSENT,
     ControllerReference,
-    write_controller,
 )
 from screw_dynamics_ros.nodes.outputs.dynamics.reference_joints import ReferenceJoints
+from screw_dynamics_ros.nodes.outputs.dynamics.reference_stamped import write_stamped
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.cdr import packed
 from screw_dynamics_ros.ros.status import Level, Status
@@ -62,7 +62,7 @@ class Subscribed:
         """Return the rows of the reference at a stamp, None if there is none."""
         rows = np.zeros(4 * len(JOINTS))
         self.reference.timeout = 0.1
-        is_known = write_controller(self.reference, stamp, len(JOINTS), rows)
+        is_known = write_stamped(self.reference, stamp, np.zeros(3), len(JOINTS), rows)
         return rows.reshape(4, -1) if is_known else None
 
     @property
