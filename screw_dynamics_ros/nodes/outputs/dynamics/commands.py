@@ -492,9 +492,7 @@ class Commands:
         servos = SERVOS.named(self._parameters)
         still = [n for n, v in zip(self._joints, self._drives.speeds) if v == 0.0 and n in servos]
         if still:
-            text = (
-                f'the velocity limit of {shorten(still)} is 0: ~/position_command does not follow'
-            )
+            text = f'the velocity limit of {shorten(still)} is 0: ~/position_command follows no'
             status.report(Level.WARN, f'{text} references; correct the description')
         for group in PER_JOINT:
             group.report(status, self._parameters.values, self._joints)
