@@ -101,7 +101,7 @@ class Attack:
             name: kinds[0]
             for node in self.nodes
             for name, kinds in find(node, '/')
-            if name not in OWN
+            if name not in OWN and '/_action/' not in name
         }
 
     def _listen(self) -> None:
@@ -185,7 +185,7 @@ class Attack:
         from rcl_interfaces.srv import GetParameters, ListParameters
         from rclpy.parameter import parameter_value_to_python
 
-        node = self.garbage.pick(self.nodes)
+        node = self.garbage.pick([each for each in self.nodes if not each.startswith('_')])
         path = f'/{node}'
         listed = self.call(f'{path}/list_parameters', ListParameters.Request(), ListParameters)
         names = list(listed.result.names)

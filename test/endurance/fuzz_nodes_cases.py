@@ -411,8 +411,12 @@ CASES = {
     ),
     'wrist_sensor': Case({'max_delay': 0.0}, passes_wrench, frames=('panda_hand',)),
     'controller': Case(
-        {'max_delay': 0.0, 'law': 'gravity_compensation+joint_limit_repulsion', 'enabled': True},
-        compensates, frames=('panda_hand',),
+        {
+            'max_delay': 0.0, 'law': 'gravity_compensation+joint_limit_repulsion', 'enabled': True,
+            'leader_topic': '/leader/joint_states', 'leader_torque_topic': '/leader/torque',
+        }, compensates, frames=('panda_hand',),
     ),
-    'trajectory_proxy': Case({'max_delay': 0.0}, holds, has_goals=True),
+    'trajectory_proxy': Case(
+        {'max_delay': 0.0}, holds, hosted=('_trajectory_proxy_actions',), has_goals=True
+    ),
 }  # fmt: skip

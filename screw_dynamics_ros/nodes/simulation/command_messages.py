@@ -254,8 +254,11 @@ def read_state(message: Any, joints: Sequence[str]) -> tuple[dict[str, float], d
         if len(values) not in (0, len(names)):
             raise ArgumentError(f'{len(values)} numbers of {field} for {len(names)} names')
         for name, value in zip(names, values):
-            if not np.isfinite(value):
-                raise ArgumentError(f'{field} of joint {shown(name)} is {value}')
+            if not abs(value) <= MAX_NUMBER:
+                raise ArgumentError(
+                    f'{field} of joint {shown(name)} is {value}; its size must be at most '
+                    f'{MAX_NUMBER:g}'
+                )
     return dict(zip(names, message.position)), dict(zip(names, message.velocity))
 
 

@@ -165,6 +165,7 @@ def test_a_state_is_set_by_name(made):
         (JOINTS, [], [1.0], '1 numbers of velocity for 2 names'),
         (JOINTS, [1.0, float('inf')], [], 'position of joint joint2 is inf'),
         (JOINTS, [], [float('nan'), 0.0], 'velocity of joint joint1 is nan'),
+        (JOINTS, [], [1e200, 0.0], 'velocity of joint joint1 is 1e+200; its size must be at most'),
         (['joint1', 'joint1'], [1.0, 2.0], [], 'joint1'),
     ],
 )
