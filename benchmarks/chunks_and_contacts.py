@@ -3,19 +3,21 @@
 
 """Chunks of a policy sent directly and through `trajectory_proxy`, and stops at a wall.
 
-    PYTHONPATH=. .venv/bin/python benchmarks/chunks_and_contacts.py
+    PYTHONPATH=.:test .venv/bin/python benchmarks/chunks_and_contacts.py
 
 Simulated without nodes: the same numbers on each run, but for the time of preparations, which is
 printed. Writes the tables of doc/how_to/trajectories.md.
 
 A Panda instead of an OpenArm, with the gains of its drives and the friction that its maker
-publishes.
+publishes; at the wall also a UR5 with stiff drives.
 """
 
 from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +38,17 @@ from screw_dynamics_ros.nodes.trajectory.goal_preparation import Settings
 from screw_dynamics_ros.ros.joint_states.requested_state import JointState
 from screw_dynamics_ros.ros.messages.conversions import time_message
 from screw_dynamics_ros.ros.messages.trajectories import trajectory_points
+from support.robots import urdf_path
 
 Array = np.ndarray
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / 'doc' / 'how_to' / 'trajectories.md'
 JOINTS = tuple(f'panda_joint{k}' for k in range(1, 8))
+UR_JOINTS = [
+    *('shoulder_pan_joint', 'shoulder_lift_joint', 'elbow_joint'),
+    *('wrist_1_joint', 'wrist_2_joint', 'wrist_3_joint'),
+]
 S = 10**9
 
 # Of the OpenArm: gains of its drives, Coulomb and viscous friction; of the fingers: any.
@@ -80,8 +87,8 @@ def robot_with_friction() -> Robot:
 class Proxy:
     """What `trajectory_proxy` does with chunks, without nodes."""
 
-    def __init__(self, robot: Robot) -> None:
-        self._data = pickled(robot)
+    def __init__(self, robot: Robot, joints: Sequence[str] = JOINTS) -> None:
+        self._data, self._joints = pickled(robot), joints
         self._robot, self.sent, self.durations = robot, None, []
 
     def send(self, message: Any, now: float, q: Array, v: Array, reaction: str = '') -> None:
@@ -101,15 +108,21 @@ class Proxy:
         """Return position, velocity and effort for the drives."""
         assert self.sent is not None
         stamp = round(now * S)
-        q, v, _ = self.sent.at(stamp, JOINTS)
+        q, v, _ = self.sent.at(stamp, self._joints)
         return q, v, np.array(self.sent.efforts(stamp))
 
 
-def message_of(q: Array, time: Array, stamp: float, v: Array | None = None) -> JointTrajectory:
+def message_of(
+    q: Array,
+    time: Array,
+    stamp: float,
+    v: Array | None = None,
+    joints: Sequence[str] = JOINTS,
+) -> JointTrajectory:
     """Return a chunk, of positions only unless velocities are given."""
     none = np.empty((len(q), 0))
     points = trajectory_points(time, q, none if v is None else v, none, none)
-    message = JointTrajectory(joint_names=list(JOINTS), points=points)
+    message = JointTrajectory(joint_names=list(joints), points=points)
     message.header.stamp = time_message(round(stamp * S))
     return message
 
@@ -170,51 +183,78 @@ def followed(way: str) -> dict[str, float]:
     }
 
 
-def stopped(reaction: str) -> dict[str, float]:
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """A robot whose first joints move its tool; gains of the drives of all joints."""
+
+    robot: Robot
+    joints: Sequence[str]
+    tool: str
+    start: Array
+    stiffness: Array
+    damping: Array
+
+
+def arms() -> dict[str, Arm]:
+    """Return the arms at the wall, by name."""
+    panda = robot_with_friction()
+    ur = Robot.from_urdf(urdf_path('ur_description/urdf/ur5_robot').read_text())
+    start = np.array([0.0, -1.2, 1.6, -0.4, 1.57, 0.0])
+    gains = np.array([4000.0, 4000.0, 2000.0, 400.0, 400.0, 200.0])
+    return {
+        'Panda': Arm(panda, JOINTS, 'panda_hand_tcp', START, STIFFNESS, DAMPING),
+        'UR5': Arm(ur, UR_JOINTS, 'tool0', start, gains, 0.02 * gains),
+    }
+
+
+def stopped(reaction: str, arm: Arm) -> dict[str, float]:
     """Move the tool against a wall; return what happens."""
-    robot = robot_with_friction()
-    pose = robot.link_pose(START, 'panda_hand_tcp')
+    robot, n, nv = arm.robot, len(arm.joints), arm.robot.nv
+    pose = robot.link_pose(arm.start, arm.tool)
     wall = Plane(pose[:3, 3] + [0.05, 0, 0], [-1.0, 0.0, 0.0], stiffness=WALL, friction=0.0)
-    points = [ContactPoint('panda_hand_tcp')]
-    simulated = SimulatedRobot(robot, START, planes=[wall], contact_points=points)
-    proxy, q, path = Proxy(robot), START.copy(), []
+    points = [ContactPoint(arm.tool)]
+    simulated = SimulatedRobot(robot, arm.start, planes=[wall], contact_points=points)
+    proxy, q, path = Proxy(robot, arm.joints), arm.start.copy(), []
     for _ in range(26):  # straight on for 1 s
-        path.append(q[:7].copy())
-        jacobian = robot.jacobian(q, 'panda_hand_tcp', 'hybrid')[:, :7]
+        path.append(q[:n].copy())
+        jacobian = robot.jacobian(q, arm.tool, 'hybrid')[:, :n]
         twist = np.array([0.0, 0.0, 0.0, SPEED, 0.0, 0.0])
-        q[:7] += 0.04 * np.linalg.pinv(jacobian) @ twist
-    limit = FLAG_SHARE * robot.limits.effort[:7]
+        q[:n] += 0.04 * np.linalg.pinv(jacobian) @ twist
+    limit = FLAG_SHARE * robot.limits.effort[:n]
     flag = ThresholdFlag(limit, 0.7 * limit, FLAG_TIME, 0.1)
-    proxy.send(message_of(np.array(path), 0.04 * np.arange(26), 0.0), 1.0, START, simulated.v)
-    state, decay, waiting = np.zeros(24), np.ones(8), None
+    chunk = message_of(np.array(path), 0.04 * np.arange(26), 0.0, joints=arm.joints)
+    proxy.send(chunk, 1.0, arm.start, simulated.v)
+    state, decay, waiting = np.zeros(3 * nv), np.ones(nv), None
     touch, raised, forces, depths = np.nan, np.nan, [], []
     for k in range(1500):
         now = 1.0 + k * STEP
         q, v = simulated.q.copy(), simulated.v.copy()
         aim, speed, effort = proxy.wanted(now)
-        tau = STIFFNESS * (np.append(aim, START[7]) - q) + DAMPING * (np.append(speed, 0.0) - v)
-        tau[:7] += effort
+        target, rate = np.append(aim, arm.start[n:]), np.append(speed, np.zeros(nv - n))
+        tau = arm.stiffness * (target - q) + arm.damping * (rate - v)
+        tau[:n] += effort
         gravity, friction = robot.gravity_torques(q), robot.friction_torques(v)
         coriolis = robot.coriolis_matrix(q, v)
         known = tau - gravity - friction + coriolis.T @ v
         state = momentum_step(state, robot.mass_matrix(q) @ v, known, decay, np.array([1.0 / STEP]))
         if k == 0:
-            state[16:] = 0.0
-        decay = np.full(8, np.exp(-STEP / TIME_CONSTANT))
-        if k and flag.take(state[16:23], round(STEP * S)) and not np.isfinite(raised):
+            state[2 * nv :] = 0.0
+        decay = np.full(nv, np.exp(-STEP / TIME_CONSTANT))
+        if k and flag.take(state[2 * nv :][:n], round(STEP * S)) and not np.isfinite(raised):
             raised = now
             if reaction != 'plain':
                 back = RETREAT if reaction == 'retreat' else 0.0
-                aim = proxy.sent.at(round((now - back) * S), JOINTS)[0]
+                aim = proxy.sent.at(round((now - back) * S), arm.joints)[0]
                 before = proxy.sent
-                proxy.send(message_of(aim[None], np.zeros(1), 0.0), now, q, v, reaction)
+                reply = message_of(aim[None], np.zeros(1), 0.0, joints=arm.joints)
+                proxy.send(reply, now, q, v, reaction)
                 waiting, proxy.sent = (now + LEAD, proxy.sent), before
         if waiting is not None and now >= waiting[0]:
             proxy.sent, waiting = waiting[1], None
         simulated.step(tau, STEP)
-        wrench = simulated.contact_wrenches.get('panda_hand_tcp', np.zeros(6))
+        wrench = simulated.contact_wrenches.get(arm.tool, np.zeros(6))
         forces.append(float(np.linalg.norm(wrench[3:])))
-        depths.append(robot.link_pose(simulated.q, 'panda_hand_tcp')[0, 3])
+        depths.append(robot.link_pose(simulated.q, arm.tool)[0, 3])
         if forces[-1] > 0.0 and not np.isfinite(touch):
             touch = now
     first, at_flag = round((touch - 1.0) / STEP), round((raised - 1.0) / STEP)
@@ -253,9 +293,9 @@ def main() -> None:
         (
             'contact',
             {
-                'none': stopped('plain'),
-                'hold': stopped('hold'),
-                'retreat': stopped('retreat'),
+                f'{name}, {what}': stopped(reaction, arm)
+                for name, arm in arms().items()
+                for what, reaction in (('none', 'plain'), ('hold', 'hold'), ('retreat', 'retreat'))
             },
         ),
     ):
