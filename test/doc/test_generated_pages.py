@@ -75,6 +75,7 @@ def test_no_table_is_left_out():
         'how_to/feedforward',
         'how_to/impedance_drives',
         'how_to/teleoperation',
+        'how_to/trajectories',
         'reference/control_laws',
     )
     made = {*pages.PAGES, *(f'doc/{page}.md' for page in studies)}
