@@ -23,8 +23,6 @@ TYPES = {
     'forward_command_controller/MultiInterfaceForwardCommandController': DISTRIBUTIONS,
     'joint_state_broadcaster/JointStateBroadcaster': DISTRIBUTIONS,
     'joint_trajectory_controller/JointTrajectoryController': DISTRIBUTIONS,
-    'position_controllers/JointGroupPositionController': ('humble', 'jazzy', 'kilted'),
-    'velocity_controllers/JointGroupVelocityController': ('humble', 'jazzy', 'kilted'),
 }
 TYPE = re.compile(r'\b[a-z_]+_(?:controllers?|broadcaster)/[A-Z]\w+')
 
