@@ -24,11 +24,18 @@ from screw_dynamics_ros.core.description.robot_description import Finding, Joint
 from screw_dynamics_ros.core.description.urdf_elements import version_text
 from screw_dynamics_ros.core.description.xml_document import robot_element
 from screw_dynamics_ros.core.errors import UnsupportedRobotError
+from screw_dynamics_ros.core.motion.trajectory.payload_capacity import holding_torques, own_bodies
+from screw_dynamics_ros.core.tree.joint_limits import velocity_names
 
 from ..library_messages import caught_messages
 from ..report import Section
 from .outliers import outliers
 
+#: What the joint limiter of ros2_control does with efforts at a limit of 0.
+LIMITER = {
+    'velocity': 'efforts in the direction of its motion become 0',
+    'effort': 'every effort command becomes 0',
+}
 REPEATS, FEW_REPEATS = 1000, 10  # calls, compiled and not
 
 
@@ -48,7 +55,12 @@ def joints_section(robot: Robot) -> Section:
     section = Section(
         f'robot {described.name}: {len(described.links)} links on {described.root}, '
         f'{len(robot.joint_names)} movable joints, {robot.total_mass:.6g} kg',
-        findings=[*described.findings, *empty_limits(described.joints), *outliers(described)],
+        findings=[
+            *described.findings,
+            *empty_limits(described.joints),
+            *exceeded_limits(robot),
+            *outliers(described),
+        ],
     )
     carried = carried_masses(robot)
     head = ('joint', 'type', 'lower', 'upper', 'velocity', 'effort', 'carries [kg]')
@@ -93,14 +105,33 @@ def carried_masses(robot: Robot) -> dict[str, float]:
 def empty_limits(joints: tuple[Joint, ...]) -> Iterator[Finding]:
     """Yield a finding for each limit of 0, which templates often contain."""
     for joint in joints:
-        for name in ('velocity', 'effort'):
+        for name, effect in LIMITER.items():
             if joint.kind.is_scalar and getattr(joint.limits, name) == 0.0:
                 yield Finding(
                     'warning',
                     f'joint {joint.name}',
-                    f'its {name} limit is 0',
+                    f'its {name} limit is 0: where ros2_control enforces limits, {effect}',
                     'set the value given by the manufacturer',
                 )
+
+
+def exceeded_limits(robot: Robot) -> Iterator[Finding]:
+    """Yield a finding for each joint that gravity loads beyond its effort limit in some pose."""
+    torques = holding_torques(robot, own_bodies(robot))
+    joints = {joint.name: joint for joint in robot.description.joints}
+    for name, torque in zip(velocity_names(robot), torques.tolist()):
+        joint = joints.get(name)
+        if joint is None or not joint.kind.is_scalar or not 0.0 < joint.limits.effort < torque:
+            continue
+        unit = joint.kind.effort_unit
+        yield Finding(
+            'warning',
+            f'joint {name}',
+            f'gravity loads it with {torque:.4g} {unit} in some pose, its effort limit is '
+            f'{joint.limits.effort:.4g} {unit}: without a spring it cannot hold the robot there, '
+            'and ros2_control clamps the command where it enforces limits',
+            'correct the limit, the masses, or the limits of positions; give springs as drives',
+        )
 
 
 def speed_section(robot: Robot) -> Section:

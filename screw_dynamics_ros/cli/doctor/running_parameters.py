@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.ros.messages.conversions import read_inertia
 from screw_dynamics_ros.ros.topics import qos
 
-from .session_data import Configuration
+from .session_data import ENFORCE, Configuration
 
 #: Requested parameters, from any node that has them.
 NAMES = (
@@ -36,6 +36,7 @@ NAMES = (
     'payload_mass',
     'payload_center_of_mass',
     'payload_inertia',
+    ENFORCE,
 )
 SERVICE = '/get_parameters'
 #: Priority of nodes with the same parameter.

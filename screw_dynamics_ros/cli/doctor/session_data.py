@@ -31,6 +31,9 @@ from screw_dynamics_ros.ros.recordings.storage import Block, RecordingReader
 
 from ..recorded_joints import JointMotions, given_description, moving, recorded_robot
 
+#: Of controller_manager: whether commands are clamped to the limits of the description.
+ENFORCE = 'enforce_command_limits'
+
 
 @dataclass(frozen=True)
 class Configuration:

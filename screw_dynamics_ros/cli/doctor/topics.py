@@ -18,7 +18,7 @@ from screw_dynamics_ros.nodes.parameters.base_parameters import FIXED
 
 from ..report import Section
 from .efforts import RecordedEfforts, efforts_section
-from .session_data import SessionData
+from .session_data import ENFORCE, SessionData
 
 MAX_RESERVE = 10.0  # effort limits over the torques that hold the robot; larger ones are no limits
 MAX_IRREGULAR_SHARE = 0.01  # of the messages; more irregular messages are reported
@@ -27,6 +27,8 @@ MAX_IRREGULAR_SHARE = 0.01  # of the messages; more irregular messages are repor
 def topic_sections(heard: SessionData) -> Iterator[Section]:
     """Yield the sections on joint states, efforts and transforms."""
     yield joint_states_section(heard)
+    if ENFORCE in heard.configuration.values:
+        yield command_limits_section(heard)
     contradictions = heard.motions.findings(heard.robot.description)
     if contradictions:
         whose = ', '.join(dict.fromkeys(each.subject for each in contradictions))
@@ -38,6 +40,19 @@ def topic_sections(heard: SessionData) -> Iterator[Section]:
         yield efforts_section(efforts(heard))
     if heard.transform_senders is not None:
         yield transforms_section(heard.transform_senders)
+
+
+def command_limits_section(heard: SessionData) -> Section:
+    """Return what the joint limiter of a running controller_manager does with efforts."""
+    enforced = heard.configuration.values[ENFORCE]
+    owner = heard.configuration.owners[ENFORCE]
+    section = Section('command limits', [f'{ENFORCE} of {owner} is {str(bool(enforced)).lower()}'])
+    if enforced:
+        section.lines.append(
+            'efforts are clamped to the effort limits; they are 0 towards a position limit that is '
+            'reached, and in the direction of a motion faster than the velocity limit'
+        )
+    return section
 
 
 def is_free(heard: SessionData) -> bool:

@@ -101,8 +101,32 @@ def test_doubtful_descriptions(tmp_path: Path, capsys):
     report = capsys.readouterr().out
     assert 'WARNING link arm: ' in report
     assert (
-        'WARNING joint shoulder: its effort limit is 0 (set the value given by the manufacturer)'
+        'WARNING joint shoulder: its effort limit is 0: where ros2_control enforces limits, every '
+        'effort command becomes 0 (set the value given by the manufacturer)'
     ) in report
+
+
+@pytest.mark.parametrize(('effort', 'is_exceeded'), [(19.0, True), (20.0, False)])
+def test_gravity_beyond_an_effort_limit(effort, is_exceeded, tmp_path: Path, capsys):
+    """A rod of 2 kg with its center of mass at 1 m needs 19.62 N m where it is horizontal."""
+    file = tmp_path / 'rod.urdf'
+    inertial = f'<inertial><origin xyz="1 0 0"/><mass value="2"/>{UNIT_INERTIA}</inertial>'
+    file.write_text(
+        robot(
+            '<link name="base"/>',
+            f'<link name="rod">{inertial}</link>',
+            joint(
+                'shoulder',
+                'base',
+                'rod',
+                f'<axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="{effort}" velocity="1"/>',
+            ),
+        )
+    )
+    assert examine(file) == DONE
+    report = capsys.readouterr().out
+    found = f'in some pose, its effort limit is {effort:g} N m: without a spring it cannot' in report
+    assert found == is_exceeded
 
 
 @pytest.mark.parametrize(
