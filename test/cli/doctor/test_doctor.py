@@ -125,7 +125,9 @@ def test_gravity_beyond_an_effort_limit(effort, is_exceeded, tmp_path: Path, cap
     )
     assert examine(file) == DONE
     report = capsys.readouterr().out
-    found = f'in some pose, its effort limit is {effort:g} N m: without a spring it cannot' in report
+    found = (
+        f'in some pose, its effort limit is {effort:g} N m: without a spring it cannot' in report
+    )
     assert found == is_exceeded
 
 
