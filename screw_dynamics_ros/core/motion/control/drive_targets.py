@@ -11,7 +11,8 @@ reference (q_d, v_d) of a joint,
 s is k (q_d - q) and g is 1 where a reference is followed; otherwise both are 0. s and g are entries
 of the command beside the torques: they have the same ramps, blends, actions and, for s, limits.
 When states are lost or torques are removed, w is 0 and the damping remains: it only takes energy.
-In a state g k (p - q) + tau is within the limit of the torque.
+In a state g k (p - q) + tau is within the limit of the torque. Torques of drives and servos begin with
+those for the weight, not with zero: they hold the robot before, and it would sink during a ramp.
 
 Servos take positions only. The torque tau of a joint at rest is k (p - q), with the stiffness k of
 the servo. The commanded position therefore is
@@ -143,8 +144,12 @@ def follow_state(d: DriveTargets, c: CommandRecord, wanted: Floats, gravity: Flo
     copy_bytes(d.wanted, wanted, 8 * n)
     copy_bytes(d.gravity, gravity, 8 * n)
     if rules.is_quiet(c):
+        begins = c.is_enabled and rules.total(gravity, n) < rules.MAX_TORQUE
         for k in range(n):
             d.base[k] = math.nan
+            is_held = max(d.stiffness[k], d.damping[k], d.compliance[k]) > 0.0
+            torque = gravity[k] if begins and is_held else 0.0
+            c.command[k] = max(-c.upper[k], min(c.upper[k], torque))
     if len(d.wanted) > n:
         for k in range(n):
             error = d.reference[n + k] - d.q[k]

@@ -113,6 +113,19 @@ def test_enabling_never_moves(drives):
     np.testing.assert_allclose(effort, GRAVITY, atol=1e-6)
 
 
+def test_torques_of_drives_begin_with_the_weight(drives):
+    """Drives and servos hold the robot until then; torques of others are ramped from zero."""
+    drives.control.enable(False)
+    drives.control.drive(0.6)
+    drives.control.clear()
+    drives.control.enable(True)
+    drives.control.drive(0.6)
+    sent = np.array([m.data for m in drives.control.messages('commands', Float64MultiArray)])
+    np.testing.assert_allclose(sent[:, :2], np.tile(GRAVITY[:2], (len(sent), 1)), atol=1e-6)
+    assert GRAVITY[3]
+    np.testing.assert_allclose(sent[[0, -1], 3], [0.0, GRAVITY[3]], atol=1e-6)
+
+
 def test_a_reference_is_followed(drives):
     drives.follow()
     position, velocity, stiffness, damping, _ = drives.last()
