@@ -46,9 +46,13 @@ PARAMETERS = {
         contact_point_names spring_names faults.nan_joints faults.frozen_joints left_wheel_names
         right_wheel_names wheel_names steering_names odom_frame_id base_frame_id odom_joint_names
         base_frame platform_frame support_frames law_options conflict_policy
+        impedance_joints servo_joints chunk_joints leader_joints
     """,
     XML: 'robot_description',
-    TOPIC: 'controller_state_topic controller_action',
+    TOPIC: """
+        controller_state_topic controller_action controller_topic contact_topic guard_topic
+        leader_topic leader_torque_topic
+    """,
     START: 'loop_closures law urdf mechanism data_folder',
     DATA: 'residual_map',
 }
