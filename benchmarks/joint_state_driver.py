@@ -17,7 +17,7 @@ import struct
 import sys
 import time
 from array import array
-from math import sin
+from math import cos, pi, sin
 
 import rclpy
 from rclpy.qos import QoSProfile
@@ -34,15 +34,15 @@ STAMP = struct.Struct('<iI')
 STAMP_AT = 4  # after the encapsulation
 
 
-def messages(joints: list[str]) -> list[bytearray]:
-    """Return the messages of one period of the motion."""
-    made = []
+def messages(joints: list[str], rate: float) -> list[bytearray]:
+    """Return the messages of one period of the motion; velocities are those of the positions."""
+    made, frequency = [], 2 * pi * rate / POSTURES
     for k in range(POSTURES):
-        phase = 2 * 3.141592653589793 * k / POSTURES
+        phase = 2 * pi * k / POSTURES
         message = JointState(name=joints)
         middle = MIDDLE if len(joints) == len(MIDDLE) else [0.1] * len(joints)
         message.position = [x + 0.01 * sin(phase + i) for i, x in enumerate(middle)]
-        message.velocity = [0.1 * sin(phase + 2 * i) for i in range(len(joints))]
+        message.velocity = [0.01 * frequency * cos(phase + i) for i in range(len(joints))]
         message.effort = [float(i) for i in range(len(joints))]
         made.append(bytearray(serialize_message(message)))
     return made
@@ -52,7 +52,7 @@ def main(rate: float, file: str, description: str, priority: int, spaces: list[s
     """Publish until the process is asked to end; states that it is late for are left out."""
     with open(description, encoding='utf-8') as text:
         joints = list(Robot.from_urdf(text.read(), backend='reference').joint_names)
-    prepared, stamps, ended = messages(joints), array('q'), []
+    prepared, stamps, ended = messages(joints, rate), array('q'), []
     rclpy.init(signal_handler_options=rclpy.signals.SignalHandlerOptions.NO)
     signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
     node = rclpy.create_node('joint_state_driver')

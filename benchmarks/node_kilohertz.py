@@ -44,12 +44,14 @@ RATE = 1000.0  # Hz
 LONG, QUICK = 600.0, 40.0  # s, with all outputs
 PART = 0.25  # of that for the others
 STEADY = 3.0  # s without a new output, after which all are known
+LEAD, POINTS = 30.0, 500  # s, points of a followed trajectory beyond the time of a run
 SETTLED = 3.0  # s from the first output, which do not count
 URDF = str(ROOT / 'urdf' / 'panda.urdf')
 PINOCCHIO, ECHO = 'Pinocchio and rclpy', 'echo of objects in rclpy'
 ALL, SAME = 'all outputs', 'outputs of theirs'
 STATES = 'ten outputs'
 MESSAGE, COMMANDS = 'one message with all outputs', 'torque commands'
+FOLLOWED = 'torque commands along a followed trajectory'
 TALOS, TALOS_ECHO = 'one message with all outputs of TALOS', 'echo of states of TALOS'
 TOGETHER, SEPARATE = 'eight arms in one process', 'ours, a process for each'
 #: Namespaces of the robots, if there are several; a state then needs the outputs of all of them.
@@ -61,6 +63,7 @@ ONLY = {
     MESSAGE: '/bringup/model_state',
     TALOS: '/bringup/model_state',
     COMMANDS: '/dynamics/joint_command',
+    FOLLOWED: '/dynamics/joint_command',
 }
 
 # Where the stamp of a serialized message stands: after the encapsulation, of /tf after a length.
@@ -232,6 +235,7 @@ def measured(
         SAME: ours,
         STATES: ours,
         COMMANDS: ours,
+        FOLLOWED: ours,
         MESSAGE: with_message,
         TALOS: with_message,
         PINOCCHIO: ('pinocchio_node', [URDF, str(priority)]),
@@ -270,6 +274,8 @@ def measured(
         file = Path(folder) / 'stamps'
         arguments = [str(rate), str(file), str(urdf), str(priority), *spaces]
         children.start('driver', 'joint_state_driver', arguments)
+        if name == FOLLOWED:
+            publish_trajectory(node, seconds + LEAD)
         pids = children.pids()
         print(same_profiles(pids.values()), file=sys.stderr)
         run = recorder.record(seconds, [p for each, p in pids.items() if each != 'driver'])
@@ -285,6 +291,24 @@ def talos() -> Path:
     from support.robots import urdf_path
 
     return urdf_path('talos_full_v2')
+
+
+def publish_trajectory(node: Any, seconds: float) -> None:
+    """Give the node `dynamics` a trajectory of a Panda near the states of the driver."""
+    from joint_state_driver import MIDDLE
+    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+    from screw_dynamics_ros.core import Robot
+    from screw_dynamics_ros.ros.messages.trajectories import set_duration
+
+    trajectory = JointTrajectory(joint_names=Robot.from_urdf(URDF, backend='reference').joint_names)
+    for t in np.linspace(0.0, seconds, POINTS):
+        point = JointTrajectoryPoint(positions=np.array(MIDDLE) + 0.01 * np.sin(t))
+        set_duration(point.time_from_start, t)
+        trajectory.points.append(point)
+    publisher = node.create_publisher(JointTrajectory, '/dynamics/reference', 1)
+    wait(lambda: publisher.get_subscription_count() > 0, None)
+    publisher.publish(trajectory)
 
 
 def wait(condition: Any, children: Any) -> None:

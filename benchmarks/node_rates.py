@@ -21,6 +21,7 @@ from node_endurance import PRIORITY, permitted
 from node_kilohertz import (
     COMMANDS,
     ECHO,
+    FOLLOWED,
     MESSAGE,
     SEPARATE,
     STATES,
@@ -40,6 +41,7 @@ REQUIRED = {
     STATES: ((200.0, 1000.0), ECHO, (1.15, 1.15)),
     MESSAGE: ((1000.0,), ECHO, (0.8, 1.0)),
     COMMANDS: ((1000.0,), ECHO, (0.9, 0.9)),
+    FOLLOWED: ((1000.0,), ECHO, (0.85, 1.05)),
     TALOS: ((1000.0,), TALOS_ECHO, (1.0, 1.0)),
     TOGETHER: ((500.0,), SEPARATE, (NAN, NAN)),
 }
