@@ -35,14 +35,23 @@ LAWS = {
         'gains.damping': '[80.0, 80.0, 40.0, 3.0, 3.0, 3.0]',
     },
     'computed_torque': {},
+    'gravity_compensation': {'ramp_time': 0.3},
+}
+DRIVES = {
+    'impedance_joints': str(JOINTS),
+    'impedance_stiffness': '[300.0, 300.0, 150.0, 15.0, 15.0, 15.0]',
+    'impedance_damping': '[40.0, 40.0, 20.0, 1.0, 1.0, 1.0]',
 }
 
 
 class Moved:
     """Both nodes, and what comes of the arm."""
 
-    def __init__(self, start, connect, law):
+    def __init__(self, start, connect, law, drives=None):
         space = ['-r', '__ns:=/moved']
+        topics = 'commands:=simulator/effort_commands'
+        if drives:
+            topics = 'impedance_command:=simulator/impedance_commands'
         self.simulator = start(
             'simulator',
             {
@@ -55,6 +64,7 @@ class Moved:
                 'motion_amplitude': 0.0,
                 'initial_joints': str(JOINTS),
                 'initial_positions': str(START),
+                **(drives or {}),
             },
             space,
         )
@@ -62,16 +72,17 @@ class Moved:
             'controller',
             {
                 'law': law,
-                **LAWS[law],
                 'use_sim_time': True,
                 'ramp_time': 0.0,
+                **LAWS[law],
+                **(drives or {}),
                 'blend_time': 0.05,
                 'effort_rate_factor': 1e6,
                 'age_limit': 10.0,
                 'max_delay': 0.0,
                 'max_stamp_age': 0.0,
             },
-            [*space, '-r', 'controller/commands:=simulator/effort_commands'],
+            [*space, '-r', f'controller/{topics}'],
         )
         self.client = connect('moved')
         self.states = []
@@ -129,7 +140,7 @@ class Moved:
         self.client.wait(is_at_rest, what='rest')
 
 
-@pytest.fixture(params=sorted(LAWS))
+@pytest.fixture(params=['computed_torque', 'joint_impedance'])
 def moved(request, start, connect):
     return Moved(start, connect, request.param)
 
@@ -163,3 +174,14 @@ def test_enabled_moved_and_enabled_again(moved):
     assert np.abs(moved.q - begin).max() <= MAX_DISPLACEMENT
     stamps = [stamp_of(each) for each in moved.states]
     assert stamps == sorted(stamps)
+
+
+def test_impedance_drives_do_not_sink(start, connect):
+    """Torques begin with the weight, although they are ramped; the drives follow a trajectory."""
+    pytest.importorskip('screw_dynamics_msgs.msg._impedance_command')
+    moved = Moved(start, connect, 'gravity_compensation', DRIVES)
+    moved.enable(True)
+    assert moved.pass_states(round(0.5 * RATE)) < MAX_DISPLACEMENT
+    goal = moved.q + 0.1
+    moved.follow(goal, 0.5)
+    moved.client.wait(lambda: np.abs(moved.q - goal).max() < 5e-3, what='the goal')
