@@ -68,19 +68,28 @@ def moving_torques(tree: Tree, q: Array, v: Array, tau: Array) -> Array:
     return L - spring_torques(tree, q)
 
 
-def available_torques(tree: Tree, v: Array) -> tuple[Array, Array]:
-    """Return the lowest and the highest torques that drives have at rates v (..., nv) [N m, N].
+class AvailableTorques:
+    """The torques that drives have at the rates of their joints, a function of v.
 
     These are the effort limits of joints and the limits of their motors
-    (`Drive.available_torques`), (..., nv) each, infinite where there are none. Can be recorded.
+    (`Drive.available_torques`), infinite where there are none.
     """
-    limit = of_velocities(tree, tree.limits.effort)
-    lower, upper = 0.0 * v - limit, 0.0 * v + limit
-    for body in tree.bodies:
-        if body.drive.limits_torque:
-            at = ..., body.v.start
-            lower[at], upper[at] = body.drive.available_torques(v[at][()], float(limit[at]))
-    return lower, upper
+
+    def __init__(self, tree: Tree) -> None:
+        self._limit = of_velocities(tree, tree.limits.effort)
+        limited = [body for body in tree.bodies if body.drive.limits_torque]
+        self._motors = [(body.drive.available_torques, body.v.start) for body in limited]
+
+    def __call__(self, v: Array) -> tuple[Array, Array]:
+        """Return the lowest and the highest torques at rates v (..., nv) [N m, N], (..., nv) each.
+
+        Can be recorded.
+        """
+        limit = self._limit
+        lower, upper = 0.0 * v - limit, 0.0 * v + limit
+        for available, k in self._motors:
+            lower[..., k], upper[..., k] = available(v[..., k][()], float(limit[k]))
+        return lower, upper
 
 
 # --- springs --------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import check_number, vector
-from ..dynamics.drive_forces import available_torques
+from ..dynamics.drive_forces import AvailableTorques
 from ..errors import ArgumentError, UnknownNameError
 from ..robot.robot import Robot
 from ..types import Array
@@ -80,6 +80,7 @@ class JointServo:
         check_number('the natural frequency of the servo', frequency, positive=True)
         check_number('the damping ratio of the servo', damping_ratio)
         self.robot = robot
+        self.available_torques = AvailableTorques(robot.tree)
         self.frequency, self.damping_ratio = float(frequency), float(damping_ratio)
         places = [robot.joint_coordinates(name) for name in robot.joint_names]
         self._single = [v.stop - v.start == 1 for _, v in places]
@@ -154,7 +155,7 @@ class JointServo:
         if driven.size:
             rest = efforts[driven] - h[driven] - M[np.ix_(driven, following)] @ a[following]
             a[driven] = np.linalg.solve(M[np.ix_(driven, driven)], rest)
-        lower, upper = (limits[following] for limits in available_torques(self.robot.tree, v))
+        lower, upper = (limits[following] for limits in self.available_torques(v))
         tau[following] = np.clip(M[following] @ a + h[following], lower, upper)
         return tau
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from screw_dynamics_ros.core import Robot, UnknownNameError
-from screw_dynamics_ros.core.dynamics.drive_forces import available_torques
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.simulation import SimulatedRobot
 from screw_dynamics_ros.core.simulation.joint_servo import JointServo, ServoReference
@@ -136,7 +135,7 @@ class Motors:
                 self._drives = wanted
                 efforts = self._drive_torques(wanted, q, v)
             tau = self._driven(self._servo, q, v, wanted.modes, profile.q, profile.v, efforts)
-        result: Array = np.clip(tau, *available_torques(joints.robot.tree, v))
+        result: Array = np.clip(tau, *self._servo.available_torques(v))
         self._known = (now, targets.changes), result
         return result
 
@@ -169,7 +168,7 @@ class Motors:
         tau, places = self._known[1].copy(), self._drive_places
         if self._drives is not None:
             torques = self._drive_torques(self._drives, q, v)[self._targets.is_drive]
-            lower, upper = available_torques(self._joints.robot.tree, v)
+            lower, upper = self._servo.available_torques(v)
             tau[places] = np.clip(torques, lower[places], upper[places])
         return tau
 

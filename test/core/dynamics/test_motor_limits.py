@@ -12,7 +12,7 @@ from oracles.program_interpreter import run
 from screw_dynamics_ros.core import ArgumentError, Drive, Robot
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification
 from screw_dynamics_ros.core.description import Limits
-from screw_dynamics_ros.core.dynamics.drive_forces import available_torques
+from screw_dynamics_ros.core.dynamics.drive_forces import AvailableTorques
 from screw_dynamics_ros.core.simulation import SimulatedRobot
 from screw_dynamics_ros.core.simulation.joint_servo import JointServo
 from support.drives import two_masses
@@ -56,12 +56,12 @@ def test_limits_of_joints_and_of_motors():
     """The smaller ones, of stacks, too, and recorded."""
     robot = limited({'q1': MOTOR}, effort=(4.0, 7.0))
     v = np.stack([RATE, RATE], axis=1)
-    lower, upper = available_torques(robot.tree, v)
+    lower, upper = AvailableTorques(robot.tree)(v)
     np.testing.assert_array_equal(upper[:, 1], np.full(99, 7.0))
     np.testing.assert_allclose(upper[:, 0], np.minimum(MOTOR.available_torques(RATE)[1], 4.0))
     np.testing.assert_allclose(lower[:, 0], np.maximum(MOTOR.available_torques(RATE)[0], -4.0))
     program = KernelSpecification(
-        'torques', (('v', 2),), lambda v: available_torques(robot.tree, v)
+        'torques', (('v', 2),), lambda v: AvailableTorques(robot.tree)(v)
     ).record()
     for k in (0, 10, 50, 98):
         np.testing.assert_allclose(run(program, v=v[k]), [lower[k], upper[k]], rtol=1e-15)
@@ -73,8 +73,9 @@ def test_a_motor_at_full_torque_approaches_its_no_load_speed():
     stretched = arm.joints[0], replace(arm.joints[1], type='fixed')
     robot = Robot(replace(arm, joints=stretched), drives={'q1': motor}, gravity=(0, 0, 0))
     simulated = SimulatedRobot(robot)
+    available = AvailableTorques(robot.tree)
     for k in range(3000):
-        _, highest = available_torques(robot.tree, simulated.v)
+        _, highest = available(simulated.v)
         simulated.step(highest, 1e-3)
         expected = 5.0 * (1.0 - np.exp(-10.0 * 1e-3 * (k + 1) / (5.0 * 5.0)))
         assert simulated.v[0] == pytest.approx(expected, rel=2e-3)

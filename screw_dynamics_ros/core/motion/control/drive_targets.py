@@ -11,8 +11,9 @@ reference (q_d, v_d) of a joint,
 s is k (q_d - q) and g is 1 where a reference is followed; otherwise both are 0. s and g are entries
 of the command beside the torques: they have the same ramps, blends, actions and, for s, limits.
 When states are lost or torques are removed, w is 0 and the damping remains: it only takes energy.
-In a state g k (p - q) + tau is within the limit of the torque. Torques of drives and servos begin with
-those for the weight, not with zero: they hold the robot before, and it would sink during a ramp.
+In a state g k (p - q) + tau is within the limit of the torque. Torques of drives and servos begin
+with those for the weight, not with zero: they hold the robot before, and it would sink during a
+ramp.
 
 Servos take positions only. The torque tau of a joint at rest is k (p - q), with the stiffness k of
 the servo. The commanded position therefore is
