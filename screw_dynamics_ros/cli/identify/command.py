@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.annotation.unloaded_residual import UnloadedResidual, unloaded_residual
+from screw_dynamics_ros.core.description.friction import FRICTION
 from screw_dynamics_ros.core.identification import (
     DynamicIdentification,
     EffortModel,
@@ -217,6 +218,7 @@ def identified(
                 payload_link=options.payload,
                 stribeck_speed=options.stribeck,
                 smoothing=options.smoothing,
+                terms=options.friction,
             ),
             scale=scale[0] if scale in (('auto',), ('known',)) else scale,
             cutoff=options.cutoff,
@@ -332,6 +334,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         '--stribeck SPEED',
         'estimate Stribeck friction, which is halved at this speed [rad/s, m/s]',
         positive,
+    )
+    add(
+        '--friction A,B',
+        f'terms of friction to estimate for all joints, of {", ".join(FRICTION)}',
+        some_of(FRICTION),
+        (),
     )
     add(
         '--smoothing SMOOTHING',
