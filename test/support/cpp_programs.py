@@ -21,8 +21,8 @@ FLAGS = ['-O2', '-fno-math-errno', '-ffp-contract=fast', '-shared', '-fPIC']
 STRICT = ['-std=c99', '-Wall', '-Wextra', '-pedantic', '-Werror']
 CPP_FLAGS = ['-std=c++17', '-Wall', '-Wextra', '-Wconversion', '-Wshadow', '-pedantic', '-Werror']
 SANITIZERS = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all']
-INCLUDE = ROOT / 'screw_dynamics_msgs' / 'include'
-HEADER = INCLUDE / 'screw_dynamics_msgs' / 'control_law.hpp'
+INCLUDE = ROOT / 'screw_dynamics_control' / 'include'
+HEADER = INCLUDE / 'screw_dynamics_control' / 'control_law.hpp'
 
 
 def shared_object(source: Path, *flags: object) -> Path:

@@ -12,8 +12,8 @@
 
 The constants `screw_dynamics_law` of the shared object contain everything that a program needs to
 call it: version, sizes, named fields, parameters with bounds, hashes, and the function `update`.
-`control_law.hpp` of screw_dynamics_msgs loads it if it ends with its digest, which the command in
-the header of the law appends. The version rises when the types change.
+`control_law.hpp` of screw_dynamics_control loads it if it ends with its digest, which the command
+in the header of the law appends. The version rises when the types change.
 """
 
 from __future__ import annotations

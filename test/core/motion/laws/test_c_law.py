@@ -245,7 +245,7 @@ PROGRAM = r"""
 #include <cstdio>
 #include <cstdlib>
 #include <new>
-#include "screw_dynamics_msgs/control_law.hpp"
+#include "screw_dynamics_control/control_law.hpp"
 #include "law.h"  // both headers have the types
 
 static long allocations = 0;
@@ -258,7 +258,7 @@ void * operator new(std::size_t size)
 void operator delete(void * memory) noexcept {std::free(memory);}
 void operator delete(void * memory, std::size_t) noexcept {std::free(memory);}
 
-using namespace screw_dynamics_msgs;
+using namespace screw_dynamics_control;
 
 template<typename Function> void refuse(Function && function)
 {
@@ -375,8 +375,8 @@ SWITCH = r"""
 #include <cstdio>
 #include <fstream>
 #include <thread>
-#include "screw_dynamics_msgs/control_law.hpp"
-using namespace screw_dynamics_msgs;
+#include "screw_dynamics_control/control_law.hpp"
+using namespace screw_dynamics_control;
 
 int main()
 {
@@ -419,7 +419,7 @@ int main()
   int mapped = 0;
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line); ) {
-    mapped += line.find("memfd:control_law") != std::string::npos &&
+    mapped += line.find("memfd:screw_dynamics") != std::string::npos &&
       line.find(" r-xp ") != std::string::npos;
   }
   std::printf("%ld %ld %d\n", adopted, wrong, mapped);
