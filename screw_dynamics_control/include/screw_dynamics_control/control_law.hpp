@@ -173,18 +173,18 @@ public:
   {
     const auto * const field = find(constants_->parameters, name.c_str());
     if (!field) {
-      fail("has no parameter " + quoted(name) + "; it has " + listed(constants_->parameters));
+      fail("has no parameter " + in_quotes(name) + "; it has " + listed(constants_->parameters));
     }
     if (values.size() != 1 && values.size() != field->size) {
       fail(
-        "parameter " + quoted(name) + " needs 1 or " + std::to_string(field->size) +
+        "parameter " + in_quotes(name) + " needs 1 or " + std::to_string(field->size) +
         " numbers, not " + std::to_string(values.size()));
     }
     for (std::size_t k = 0; k < field->size; ++k) {
       const double value = values[values.size() == 1 ? 0 : k];
       if (!(value >= field->minimum && value <= field->maximum)) {
         fail(
-          "parameter " + quoted(name) + " must be in [" + std::to_string(field->minimum) + ", " +
+          "parameter " + in_quotes(name) + " must be in [" + std::to_string(field->minimum) + ", " +
           std::to_string(field->maximum) + "], not " + std::to_string(value));
       }
       parameters[field->offset + k] = value;
@@ -243,7 +243,7 @@ private:
     std::size_t end = 0;
     for (std::size_t k = 0; k < vector.count; ++k) {
       const auto & field = vector.fields[k];
-      if (field.offset != end) {fail("is damaged: " + quoted(field.name) + " is misplaced");}
+      if (field.offset != end) {fail("is damaged: " + in_quotes(field.name) + " is misplaced");}
       end += field.size;
     }
     if (end != vector.size) {fail("is damaged: the fields are not as long as their vector");}
@@ -268,7 +268,7 @@ private:
     for (std::size_t k = 0; k < vector.count; ++k) {
       const std::string name = vector.fields[k].name;
       if (std::find(filled.begin(), filled.end(), name) == filled.end()) {
-        fail("reads " + quoted(name) + " of the " + what + ", which this program does not fill");
+        fail("reads " + in_quotes(name) + " of the " + what + ", which this program does not fill");
       }
     }
   }

@@ -61,7 +61,7 @@ inline std::vector<const ReferenceField *> reference_fields(const std::vector<st
   for (const auto & name : names) {
     const auto is_row = [&name](const ReferenceField & each) {return name == each.name;};
     if (std::none_of(reference_table().begin(), reference_table().end(), is_row)) {
-      throw std::invalid_argument("no reference " + quoted(name) + "; there are " + known);
+      throw std::invalid_argument("no reference " + in_quotes(name) + "; there are " + known);
     }
   }
   return rows;

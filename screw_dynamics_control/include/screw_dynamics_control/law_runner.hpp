@@ -77,7 +77,7 @@ struct BoundLaw
     for (std::size_t k = 0; k < constants.v.count; ++k) {
       const std::string name = constants.v.fields[k].name;
       if (constants.v.fields[k].size != 1 || constants.q.fields[k].size != 1) {
-        fail("has joint " + quoted(name) + " with several coordinates, which ros2_control lacks");
+        fail("has joint " + in_quotes(name) + " with several coordinates, which ros2_control lacks");
       }
       const auto found = std::find(settings.joints.begin(), settings.joints.end(), name);
       const auto fixed = settings.fixed_positions.find(name);
@@ -86,11 +86,11 @@ struct BoundLaw
       } else if (fixed != settings.fixed_positions.end()) {
         q[k] = fixed->second;
       } else {
-        fail("needs joint " + quoted(name) + ": add it to 'joints' or to 'fixed_joints'");
+        fail("needs joint " + in_quotes(name) + ": add it to 'joints' or to 'fixed_joints'");
       }
     }
     for (std::size_t k = 0; k < places.size(); ++k) {
-      if (places[k] == v.size()) {fail("has no joint " + quoted(settings.joints[k]));}
+      if (places[k] == v.size()) {fail("has no joint " + in_quotes(settings.joints[k]));}
     }
     for (const auto & [name, values] : initial) {law.set_parameter(name, values);}
     requested = law.parameters();
@@ -173,6 +173,12 @@ public:
 
   /// Set parameters of the law installed last, blended; throws LibraryError, and none is set.
   void set_gains(const Gains & gains) {installed_->set_gains(gains);}
+
+  /// Those of the law installed last.
+  const screw_dynamics_law_constants & constants() const noexcept
+  {
+    return installed_->law.constants();
+  }
 
   /// Let torques begin from zero, and references from the measured state.
   void restart() noexcept
