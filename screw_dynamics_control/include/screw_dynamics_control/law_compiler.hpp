@@ -13,7 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -55,7 +57,7 @@ public:
   CompiledLaw(const CompiledLaw &) = delete;
   CompiledLaw & operator=(const CompiledLaw &) = delete;
 
-  std::string path() const {return folder_ + "/law.so";}
+  const std::string & path() const noexcept {return path_;}
 
 private:
   void compile(const LawRequest & request)
@@ -69,20 +71,25 @@ private:
       fail("cannot be compiled in " + folder + ": " + std::strerror(errno));
     }
     folder_ = folder;
+    path_ = folder_ + "/" + request.law + ".so";  // as errors name it
+    const auto begin = path_.begin() + static_cast<std::ptrdiff_t>(folder_.size()) + 1;
+    std::replace(begin, path_.end(), '/', '.');
     std::ofstream(folder_ + "/robot.urdf") << request.description;
     const std::string script = R"(
       set -e
       cd "$1"
-      shift
+      object="$2"
+      shift 2
       compile='screw-dynamics compile'
       command -v screw-dynamics > /dev/null || compile='ros2 run screw_dynamics_ros compile'
       $compile robot.urdf --name law "$@"
       cc -O2 -march=native -fno-math-errno -ffp-contract=fast -shared -fPIC -o law.so law.c -lm
       sha256sum < law.so >> law.so
+      mv law.so "$object"
     )";
     std::vector<std::string> words = {
       "timeout", "--kill-after=2", std::to_string(request.time_limit), "sh", "-c", script, "sh",
-      folder_, "--law=" + request.law};
+      folder_, path_, "--law=" + request.law};
     for (const auto & each : request.options) {
       if (!each.empty()) {words.push_back("--law-option=" + each);}
     }
@@ -132,7 +139,7 @@ private:
     if (!folder_.empty()) {std::filesystem::remove_all(folder_, ignored);}
   }
 
-  std::string folder_;
+  std::string folder_, path_;
 };
 
 }  // namespace screw_dynamics_control
