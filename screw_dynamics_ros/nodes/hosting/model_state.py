@@ -127,6 +127,8 @@ class ModelStateTopic:
         self.channel = Channel(
             self._publishers.get(ModelState, '~/model_state'), encoder, rank=RANK
         )
+        for each in self._read:
+            each.readers.append(self.channel)
         if layout != self.layout:
             self.layout = layout
             publisher = self._publishers.get(
@@ -137,11 +139,9 @@ class ModelStateTopic:
         return [self.channel]
 
     def follow(self) -> None:
-        """Set for each output whether the model state reads it and whether its topic is muted."""
-        is_read = self.channel is not None and self.channel.listeners > 0
+        """Set for each output whether its topic is muted."""
         separate = self._parameters[model_state_parameters.SEPARATE]
         for channel in self._read:
-            channel.is_read = is_read
             # Controllers must not lose their commands.
             channel.is_muted = not separate and channel.follows_states
 
