@@ -15,7 +15,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile import kernels, stack_runs
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.llvm import compilers, native
@@ -25,7 +24,6 @@ from support.compilation import (
     BACKENDS,
     CALLS,
     CASES,
-    COMPILED,
     NATIVE,
     build,
     call,
@@ -34,7 +32,6 @@ from support.compilation import (
     states,
 )
 from support.models import random_wrenches
-from support.robots import urdf_path
 
 PYTHON = sys.executable
 SIZES = (0, 1, 7, 8, 9, 1000)
@@ -144,24 +141,6 @@ def test_stacks_of_any_layout(backend):
     whole = np.round(q).astype(int)
     np.testing.assert_array_equal(robot.mass_matrix(whole), robot.mass_matrix(whole.astype(float)))
     assert robot.mass_matrix(q).flags.c_contiguous
-
-
-@COMPILED
-def test_the_real_arm_on_the_compiled_backends(backend):
-    """The Panda of this package with all functions, singles against stacks."""
-    robot = Robot.from_urdf(urdf_path('panda'), backend=backend)
-    rng = np.random.default_rng(0)
-    q, v, a = rng.uniform(-1, 1, (3, 5, robot.nv))
-    tau = robot.inverse_dynamics(q, v, a)
-    close(robot.forward_dynamics(q, v, tau), a, 1e-9)
-    close(
-        np.einsum('nij,nj->ni', robot.mass_matrix(q), a)
-        + robot.coriolis_torques(q, v)
-        + robot.gravity_torques(q),
-        tau,
-    )
-    for k in range(5):
-        close(robot.inverse_dynamics(q[k], v[k], a[k]), tau[k])
 
 
 # --- what is not a number -------------------------------------------------------------------------

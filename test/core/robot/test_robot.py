@@ -34,7 +34,7 @@ from screw_dynamics_ros.core.kinematics.link_table import LinkTable
 from screw_dynamics_ros.core.kinematics.product_of_exponentials import SpatialScrews
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.textbook.link_tables.denavit_hartenberg import StandardRow
-from support.models import random_configuration, random_description, random_wrenches, to_urdf
+from support.models import random_description, random_wrenches, to_urdf
 from support.robots import urdf_path
 
 BACKEND_NAMES = [
@@ -540,18 +540,3 @@ def test_robots_can_be_sent_to_other_processes(robot, state):
 def test_every_error_is_in_one_tree():
     for error in (ArgumentError, InertiaError, UnknownNameError):
         assert issubclass(error, ScrewDynamicsError)
-
-
-@BACKENDS
-@pytest.mark.parametrize('floating', [False, True])
-def test_random_configurations_of_stacks(backend, floating):
-    """A smoke test of all functions at once on stacks, floating joints among them."""
-    robot = Robot(
-        random_description(4, 5, ('revolute', 'floating')), floating_base=floating, backend=backend
-    )
-    rng = np.random.default_rng(0)
-    q, v = random_configuration(robot, rng, (3,)), rng.uniform(-1, 1, (3, robot.nv))
-    tau = robot.inverse_dynamics(q, v, v)
-    np.testing.assert_allclose(robot.forward_dynamics(q, v, tau), v, atol=1e-10)
-    for k in range(3):
-        same(robot.inverse_dynamics(q[k], v[k], v[k]), tau[k])
