@@ -97,7 +97,7 @@ def test_a_sample_has_the_same_bits_wherever_it_is(name):
 @COMPILED
 @pytest.mark.parametrize('name', NAMES)
 def test_every_function_is_its_recursion(name, backend):
-    """A stack, single calls by both ways in, and a program of several outputs."""
+    """Stacks, one of them empty, single calls by both ways in, a program of several outputs."""
     chosen, stacks = options(name), arguments(name, 3)
     exact = as_tuple(getattr(robot('reference'), name)(*stacks, *chosen))
 
@@ -106,6 +106,8 @@ def test_every_function_is_its_recursion(name, backend):
             close(np.asarray(found), right, 1e-10)
 
     check(getattr(robot(backend), name)(*stacks, *chosen), exact)
+    none = as_tuple(getattr(robot(backend), name)(*(stack[:0] for stack in stacks), *chosen))
+    assert [array.shape for array in none] == [(0, *array.shape[1:]) for array in exact]
     for k in (0, 1, 2):
         one = [stack[k] for stack in stacks]
         check(getattr(robot(backend), name)(*one, *chosen), [array[k] for array in exact])

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 from dataclasses import replace
 
@@ -515,17 +514,6 @@ def test_overridden_methods_stay_overridden(robot, state):
     for _ in range(3):
         same(heavier.gravity_torques(q), 2 * robot.gravity_torques(q))
         same(other.mass_matrix(q), 3 * robot.mass_matrix(q))
-
-
-def test_copies_are_independent(robot, state):
-    robot.gravity_torques(state[0])
-    expected = robot.gravity_torques(state[0])
-    for duplicate in (copy.copy(robot), copy.deepcopy(robot)):
-        same(duplicate.gravity_torques(state[0]), expected)
-        robot.mass_matrix(state[0])
-        duplicate.gravity = (0, 0, 0)
-        np.testing.assert_array_equal(duplicate.gravity_torques(state[0]), 0.0)
-        np.testing.assert_array_equal(robot.gravity_torques(state[0]), expected)
 
 
 def test_robots_can_be_sent_to_other_processes(robot, state):
