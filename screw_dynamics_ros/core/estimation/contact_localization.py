@@ -29,13 +29,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import float_array
-from ..compile.kernels import (
-    Kernel,
-    KernelSpecification,
-    choose_backend,
-    compiled_into,
-    make_kernel,
-)
+from ..compile.calls import compiled_into
+from ..compile.kernels import Kernel, KernelSpecification, choose_backend, make_kernel
 from ..errors import ArgumentError
 from ..types import Array
 from . import contact_hypothesis

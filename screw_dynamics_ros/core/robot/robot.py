@@ -43,7 +43,8 @@ from ..arms.inverse.task_priority import Task, TaskPriorityResult, level, task_p
 from ..arms.inverse.task_priority import checked as checked_tasks
 from ..arms.inverse.velocity import InverseVelocityResult, inverse_velocity
 from ..arms.inverse.velocity_bounds import JointBounds
-from ..compile.kernels import Kernel, compiled_into, make_kernel
+from ..compile.calls import compiled_into
+from ..compile.kernels import Kernel, make_kernel
 from ..compile.text.c_source import CSource
 from ..constraints.constrained_dynamics import (
     ConstrainedMotion,

@@ -25,12 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.kernels import (
-    KernelSpecification,
-    compiled_into,
-    in_parallel,
-    make_kernel,
-)
+from screw_dynamics_ros.core.compile.calls import compiled_into
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, in_parallel, make_kernel
 from screw_dynamics_ros.core.compile.program.tracing import arctangent
 from screw_dynamics_ros.core.linear import cross
 from screw_dynamics_ros.core.types import Array
