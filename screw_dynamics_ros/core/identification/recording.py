@@ -288,8 +288,7 @@ def without_spikes(
             some = f'{count} {what}s' if count > 1 else f'one {what}'
             low, high = np.min(x[~rows, i]), np.max(x[~rows, i])
             findings.append(
-                Finding(
-                    'warning',
+                Finding.warning(
                     f'joint {names[i]}',
                     f'{some} far from the samples before and after, {x[k, i]:.4g} at '
                     f'{recording.t[k]:.6g} s where others are within {low:.4g} and {high:.4g}; '
