@@ -14,7 +14,7 @@ from rclpy.parameter import Parameter
 
 from screw_dynamics_ros.core.simulation.joint_sensor import QUANTITIES, JointSensor, SensorFaults
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
-from screw_dynamics_ros.ros.status import Level, Status
+from screw_dynamics_ros.ros.status import Status
 
 PREFIX = 'faults.'
 
@@ -123,10 +123,9 @@ class FaultParameters:
             shown = value if isinstance(value, float) else ', '.join(map(str, value))  # type: ignore
             status.values[PREFIX + name] = str(shown)
         if active:
-            status.report(
-                Level.WARN,
+            status.warn(
                 f'joint states have simulated faults: {", ".join(active)}; ~/clear_faults removes '
-                'them',
+                'them'
             )
         return status
 
