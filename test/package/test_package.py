@@ -98,7 +98,8 @@ def imported_packages(path: Path) -> set[str]:
 
 def test_one_version():
     version = manifest().findtext('version')
-    assert manifest(ROOT / 'screw_dynamics_msgs').findtext('version') == version
+    for folder in ('screw_dynamics_msgs', 'screw_dynamics_control'):
+        assert manifest(ROOT / folder).findtext('version') == version
     if screw_dynamics_ros.__version__ != '0+uninstalled':
         assert screw_dynamics_ros.__version__ == version
 
@@ -110,7 +111,9 @@ def test_setup_takes_its_texts_from_the_manifest(arguments):
     assert 'Apache License' in (ROOT / 'LICENSE').read_text()
 
 
-@pytest.mark.parametrize('folder', ['.', 'screw_dynamics_msgs', *STAND_INS])
+@pytest.mark.parametrize(
+    'folder', ['.', 'screw_dynamics_msgs', 'screw_dynamics_control', *STAND_INS]
+)
 def test_manifests_are_format_3(folder):
     text = (ROOT / folder / 'package.xml').read_text()
     assert 'xml-model' in text
