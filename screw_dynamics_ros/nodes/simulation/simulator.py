@@ -71,7 +71,7 @@ class Simulator(SimulationNode):
         self._outputs = StateOutputs(
             node, self._plant, self._sensor, self._timeouts, self.parameters['world_frame']
         )
-        self._faults = FaultParameters(node, self._sensor)
+        self._faults = FaultParameters(node, self._sensor, motors)
         self._plant.prepare(self._timeouts())
         self._outputs.prepare()
 
