@@ -136,7 +136,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add('--model-library', 'functions of the robot as a library for C++')
     add(
         '--link LINK',
-        'a link of the library (default: all)',
+        'a link of the library, besides the root (default: all)',
         default=[],
         dest='links',
         action='append',

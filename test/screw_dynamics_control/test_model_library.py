@@ -138,7 +138,7 @@ def test_kinematics_relative_to_a_base(program, name, base, tip, joints):
     np.testing.assert_allclose(counted(inverse).reshape(6, -1).T, damped, **CLOSE)
 
 
-def test_without_damping_the_inverse_is_the_pseudoinverse(program):
+def test_without_damping_the_inverse_is_that_of_moore_and_penrose(program):
     q = np.array([0.1, -0.4, 0.3, -1.9, 0.2, 1.7, 0.5])
     for base, tip, count in (('-', 'panda_link8', 7), ('panda_link1', 'panda_link8', 6)):
         calls = [f'{each} {tip}{numbers(q[7 - count :])}' for each in ('jacobian', 'inverse')]
@@ -169,6 +169,7 @@ Q2, Q7 = numbers(np.zeros(2)), numbers(np.zeros(7))
             '-inf in the positions for joint',
         ),
         ('- panda_link8 0', f'inverse panda_link4{Q7}', "has a singular Jacobian of 'panda_link4'"),
+        ('- panda_link2 0', f'inverse panda_link2{Q2}', "has a singular Jacobian of 'panda_link2'"),
         ('- panda_link2 -1', '', 'got the damping -1.000000: it must be at least 0'),
         ('- panda_link2 nan', '', 'got the damping nan: it must be at least 0'),
         ('- hand 0', '', "has no link 'hand'"),
@@ -259,6 +260,22 @@ def test_dynamics_of_some_joints_while_others_rest(program, name, joints, restin
     calls = [f'{each}{numbers(*(given[key] for key in keys))}' for each, keys, _ in pairs]
     for line, (each, _, expected) in zip(program.run(name, setup, *calls)[1:], pairs, strict=True):
         np.testing.assert_allclose(array(line), expected, **CLOSE, err_msg=each)
+
+
+@pytest.mark.parametrize(
+    ('setup', 'reason'),
+    [
+        (f'panda_joint1{numbers([0.0, 0.0, np.nan])}', 'got a gravity that is not finite'),
+        (
+            f'panda_joint1 panda_joint2{numbers([0.0, 0.0, 0.0], [np.inf])}',
+            "got inf in the positions for joint 'panda_joint2'",
+        ),
+        (f'panda_joint1 hand{numbers([0.0, 0.0, 0.0], [0.0])}', "has no joint 'hand'"),
+    ],
+)
+def test_constants_of_dynamics_are_checked(program, setup, reason):
+    (line,) = program.run('panda', f'dynamics {setup}')
+    assert line.startswith(f'error: panda.so {reason}')
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ struct screw_dynamics_model_constants {
   struct screw_dynamics_law_vector q, v, tau; /* a field for each joint, with its limits */
   double gravity[3]; /* acceleration of free fall of the robot in root axes [m/s^2] */
   uint32_t link_count;
-  const struct screw_dynamics_model_link *links;
+  const struct screw_dynamics_model_link *links; /* the first is the root */
   void (*mass_matrix)(const double *q, double *matrix); /* v.size x v.size [kg m^2, kg m, kg] */
   void (*bias)(const double *q, const double *v, const double *gravity, double *tau);
   void (*gravity_torques)(const double *q, const double *gravity, double *tau); /* and springs */
@@ -133,11 +133,10 @@ public:
     return *found;
   }
 
-  /// The frame of the root, and other links by name.
+  /// A link, the root for an empty name.
   const ModelLink & base(const std::string & name) const
   {
-    static const ModelLink root{"", 0, nullptr, nullptr, nullptr, nullptr};
-    return name.empty() ? root : link(name);
+    return name.empty() ? constants_.links[0] : link(name);
   }
 
   /// Call a function with the place of each coordinate that moves one link relative to another, in
@@ -188,11 +187,12 @@ using ModelPointer = std::shared_ptr<const ModelLibrary>;
 class ModelJoints
 {
 public:
-  /// Throws LibraryError for unknown and repeated names; positions not given are zero.
+  /// Throws LibraryError for unknown and repeated names, and positions that are not finite; those
+  /// not given are zero.
   ModelJoints(
     const ModelPointer & given, const std::vector<std::string> & joints,
     const std::map<std::string, double> & resting = {})
-  : model(given), names(joints), rest_(model->joints().size(), 0.0)
+  : model(given), names(joints), rest(model->joints().size(), 0.0)
   {
     for (const auto & name : names) {
       places.push_back(model->place(name));
@@ -200,27 +200,15 @@ public:
         model->fail("cannot have the joint " + quoted(name) + " twice");
       }
     }
-    for (const auto & [name, position] : resting) {rest_[model->place(name)] = position;}
+    for (const auto & [name, position] : resting) {
+      check_finite("positions", position, name);
+      rest[model->place(name)] = position;
+    }
   }
 
-  /// The positions of all joints of the model; throws LibraryError for another number of positions
-  /// than names, and for positions that are not finite.
-  std::vector<double> positions(const Numbers & given) const
-  {
-    std::vector<double> all(rest_);
-    write("positions", given, all);
-    return all;
-  }
-
-  /// The same for velocities or accelerations, which are zero for the other joints.
-  std::vector<double> rates(const char * what, const Numbers & given) const
-  {
-    std::vector<double> all(rest_.size(), 0.0);
-    write(what, given, all);
-    return all;
-  }
-
-  /// Write numbers of these joints to their places among those of all; throws as `positions`.
+  /// Write numbers of these joints to their places among those of all joints of the model.
+  ///
+  /// Throws LibraryError for another number of them than names, and for those that are not finite.
   void write(const char * what, const Numbers & given, std::vector<double> & all) const
   {
     if (given.size != names.size()) {
@@ -229,28 +217,40 @@ public:
         ModelLibrary::listed(names));
     }
     for (std::size_t k = 0; k < given.size; ++k) {
-      if (!std::isfinite(given.data[k])) {
-        model->fail(
-          "got " + std::to_string(given.data[k]) + " in the " + what + " for joint " +
-          quoted(names[k]) + ": numbers must be finite");
-      }
+      check_finite(what, given.data[k], names[k]);
       all[places[k]] = given.data[k];
     }
+  }
+
+  /// Numbers of all joints: those of these joints, which `write` checks, and others.
+  std::vector<double> among(
+    std::vector<double> others, const char * what, const Numbers & given) const
+  {
+    write(what, given, others);
+    return others;
   }
 
   const ModelPointer model;
   const std::vector<std::string> names;
   std::vector<std::size_t> places;  ///< of these joints in the model
+  std::vector<double> rest;  ///< positions of all joints, those of the others as given
 
 private:
-  std::vector<double> rest_;
+  void check_finite(const char * what, double number, const std::string & name) const
+  {
+    if (!std::isfinite(number)) {
+      model->fail(
+        "got " + std::to_string(number) + " in the " + what + " for joint " + quoted(name) +
+        ": numbers must be finite");
+    }
+  }
 };
 
 /// Poses and Jacobians of links relative to a base; without allocation, for one thread at a time.
 class ModelKinematics
 {
 public:
-  /// The joints are those from base to tip, in this order; an empty base is the root frame.
+  /// The joints are those from base to tip, in this order; an empty base is the root.
   ///
   /// Throws LibraryError for unknown links and a damping that is negative or not finite.
   ModelKinematics(
@@ -258,12 +258,11 @@ public:
     double damping = 5e-6)
   : joints(model, model->chain(model->base(base), model->link(tip))), base_(model->base(base)),
     damping_(damping), q_(model->joints().size()), jacobian_(6 * q_.size()),
-    base_jacobian_(jacobian_.size()), own_(6 * joints.names.size()), base_pose_{}
+    base_jacobian_(jacobian_.size()), own_(6 * joints.names.size())
   {
     if (!(damping >= 0.0 && std::isfinite(damping))) {
       model->fail("got the damping " + std::to_string(damping) + ": it must be at least 0");
     }
-    for (const std::size_t k : {0, 5, 10, 15}) {base_pose_[k] = 1.0;}
   }
 
   /// The pose of a link, 4 x 4 [1, m].
@@ -289,7 +288,7 @@ public:
     const auto & found = evaluate(q, link);
     const std::size_t n = q_.size();
     found.jacobian(q_.data(), jacobian_.data());
-    if (base_.jacobian) {base_.jacobian(q_.data(), base_jacobian_.data());}
+    base_.jacobian(q_.data(), base_jacobian_.data());
     for (std::size_t k = 0; k < joints.places.size(); ++k) {
       const double * const own = &jacobian_[joints.places[k]];
       const double * const other = &base_jacobian_[joints.places[k]];
@@ -305,23 +304,18 @@ public:
     }
   }
 
-  /// The damped inverse (J^T J + damping)^-1 J^T of the Jacobian, joints x 6.
+  /// The damped inverse J^T (J J^T + damping)^-1 of the Jacobian, joints x 6.
   ///
-  /// Throws LibraryError without damping at singular positions.
+  /// Throws LibraryError without damping at singular positions, and for less than six joints.
   void jacobian_inverse(const Numbers & q, const std::string & link, double * result)
   {
     jacobian(q, link, own_.data());
-    const std::size_t n = joints.names.size(), m = std::min<std::size_t>(n, 6);
-    // (J^T J + d)^-1 J^T = J^T (J J^T + d)^-1: the smaller of both products is inverted.
-    const auto entry = [&](std::size_t i, std::size_t k) {
-        return n < 6 ? own_[6 * i + k] : own_[6 * k + i];
-      };
-    const std::size_t length = n < 6 ? 6 : n;
+    const std::size_t n = joints.names.size();
     double factor[6][6];  // of Cholesky
-    for (std::size_t i = 0; i < m; ++i) {
+    for (std::size_t i = 0; i < 6; ++i) {
       for (std::size_t j = 0; j <= i; ++j) {
         double sum = i == j ? damping_ : 0.0;
-        for (std::size_t k = 0; k < length; ++k) {sum += entry(i, k) * entry(j, k);}
+        for (std::size_t k = 0; k < n; ++k) {sum += own_[6 * k + i] * own_[6 * k + j];}
         const double product = sum;
         for (std::size_t k = 0; k < j; ++k) {sum -= factor[i][k] * factor[j][k];}
         if (i == j && !(sum > 1e-14 * product)) {
@@ -330,17 +324,15 @@ public:
         factor[i][j] = i == j ? std::sqrt(sum) : sum / factor[j][j];
       }
     }
-    for (std::size_t k = 0; k < length; ++k) {
-      double x[6];
-      for (std::size_t i = 0; i < m; ++i) {
-        x[i] = entry(i, k);
+    for (std::size_t k = 0; k < n; ++k) {
+      double * const x = &own_[6 * k];
+      for (std::size_t i = 0; i < 6; ++i) {
         for (std::size_t j = 0; j < i; ++j) {x[i] -= factor[i][j] * x[j];}
         x[i] /= factor[i][i];
       }
-      for (std::size_t i = m; i-- > 0; ) {
-        for (std::size_t j = i + 1; j < m; ++j) {x[i] -= factor[j][i] * x[j];}
-        x[i] /= factor[i][i];
-        (n < 6 ? result[n * k + i] : result[n * i + k]) = x[i];
+      for (std::size_t i = 6; i-- > 0; ) {
+        for (std::size_t j = i + 1; j < 6; ++j) {x[i] -= factor[j][i] * x[j];}
+        result[n * i + k] = x[i] /= factor[i][i];
       }
     }
   }
@@ -362,7 +354,7 @@ private:
       });
     joints.write("positions", q, q_);
     found.pose(q_.data(), pose_.data());
-    if (base_.pose) {base_.pose(q_.data(), base_pose_.data());}
+    base_.pose(q_.data(), base_pose_.data());
     return found;
   }
 
@@ -412,15 +404,19 @@ class ModelDynamics
 {
 public:
   ModelDynamics(ModelJoints own, const std::array<double, 3> & gravity)
-  : joints(std::move(own)), gravity_(gravity) {}
+  : joints(std::move(own)), gravity_(gravity), zero_(joints.rest.size(), 0.0)
+  {
+    for (const double each : gravity) {
+      if (!std::isfinite(each)) {joints.model->fail("got a gravity that is not finite");}
+    }
+  }
 
   /// M(q), joints x joints [kg m^2, kg m, kg].
   void mass_matrix(const Numbers & q, double * result) const
   {
-    const std::size_t n = joints.model->joints().size();
-    const auto all_q = joints.positions(q);
+    const std::size_t n = zero_.size();
     std::vector<double> all(n * n);
-    functions().mass_matrix(all_q.data(), all.data());
+    functions().mass_matrix(positions(q).data(), all.data());
     for (const std::size_t i : joints.places) {
       for (const std::size_t j : joints.places) {*result++ = all[n * i + j];}
     }
@@ -429,32 +425,35 @@ public:
   /// C(q, v) v [N m, N].
   void coriolis_torques(const Numbers & q, const Numbers & v, double * result) const
   {
-    const auto all_q = joints.positions(q), all_v = joints.rates("velocities", v);
-    write(result, [&](double * tau) {functions().coriolis_torques(&all_q[0], &all_v[0], tau);});
+    std::vector<double> all(zero_);
+    functions().coriolis_torques(positions(q).data(), velocities(v).data(), all.data());
+    select(all, result);
   }
 
   /// g(q), with the torques of springs [N m, N].
   void gravity_torques(const Numbers & q, double * result) const
   {
-    const auto all_q = joints.positions(q);
-    write(result, [&](double * t) {functions().gravity_torques(&all_q[0], gravity_.data(), t);});
+    std::vector<double> all(zero_);
+    functions().gravity_torques(positions(q).data(), gravity_.data(), all.data());
+    select(all, result);
   }
 
-  /// f(v), what compensates friction [N m, N].
+  /// f(v), the torques that compensate friction [N m, N].
   void friction_torques(const Numbers & v, double * result) const
   {
-    const auto all_v = joints.rates("velocities", v);
-    write(result, [&](double * tau) {functions().friction_torques(&all_v[0], tau);});
+    std::vector<double> all(zero_);
+    functions().friction_torques(velocities(v).data(), all.data());
+    select(all, result);
   }
 
   /// M a + C v + g [N m, N], without friction.
   void torques(const Numbers & q, const Numbers & v, const Numbers & a, double * result) const
   {
-    const auto all_q = joints.positions(q), all_v = joints.rates("velocities", v),
-      all_a = joints.rates("accelerations", a);
-    write(result, [&](double * tau) {
-        functions().inverse_dynamics(&all_q[0], &all_v[0], &all_a[0], gravity_.data(), tau);
-      });
+    std::vector<double> all(zero_);
+    functions().inverse_dynamics(
+      positions(q).data(), velocities(v).data(), joints.among(zero_, "accelerations", a).data(),
+      gravity_.data(), all.data());
+    select(all, result);
   }
 
   const ModelJoints joints;
@@ -462,15 +461,23 @@ public:
 private:
   const screw_dynamics_model_constants & functions() const {return joints.model->constants();}
 
-  template<typename Function>
-  void write(double * result, Function function) const
+  std::vector<double> positions(const Numbers & q) const
   {
-    std::vector<double> all(joints.model->joints().size());
-    function(all.data());
+    return joints.among(joints.rest, "positions", q);
+  }
+
+  std::vector<double> velocities(const Numbers & v) const
+  {
+    return joints.among(zero_, "velocities", v);
+  }
+
+  void select(const std::vector<double> & all, double * result) const
+  {
     for (const std::size_t place : joints.places) {*result++ = all[place];}
   }
 
   const std::array<double, 3> gravity_;
+  const std::vector<double> zero_;
 };
 
 }  // namespace screw_dynamics_control

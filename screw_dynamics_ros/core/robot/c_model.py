@@ -65,7 +65,7 @@ struct screw_dynamics_model_constants {{
   struct screw_dynamics_law_vector q, v, tau; /* a field for each joint, with its limits */
   double gravity[3]; /* acceleration of free fall of the robot in root axes [m/s^2] */
   uint32_t link_count;
-  const struct screw_dynamics_model_link *links;
+  const struct screw_dynamics_model_link *links; /* the first is the root */
   void (*mass_matrix)(const double *q, double *matrix); /* v.size x v.size [kg m^2, kg m, kg] */
   void (*bias)(const double *q, const double *v, const double *gravity, double *tau);
   void (*gravity_torques)(const double *q, const double *gravity, double *tau); /* and springs */
@@ -91,7 +91,7 @@ def c_model(robot: Robot, name: str, links: Sequence[str], description_hash: str
         Without `drives`: their friction would be in `bias` and in `inverse_dynamics`, too.
     name : str
     links : sequence of str
-        Those with pose and Jacobian.
+        Those with pose and Jacobian, besides the root.
     description_hash : str
         Of the URDF; '' if unknown.
 
@@ -103,6 +103,7 @@ def c_model(robot: Robot, name: str, links: Sequence[str], description_hash: str
         For a link that does not exist.
     """
     tree, label = robot.regrouped_tree, robot.description.name
+    links = list(dict.fromkeys((robot.description.root, *links)))
     outputs: dict[str, Output | Formula] = {
         'mass_matrix': 'mass_matrix',
         'bias': robot.substitute('inverse_dynamics', a=REST),
@@ -135,7 +136,7 @@ def c_model(robot: Robot, name: str, links: Sequence[str], description_hash: str
         *(f'  {literal(text)},' for text in (label, *hashes)),
         *(vector_constants(vector, rows) for vector, rows in vectors.items()),
         f'  {{{", ".join(map(literal, map(float, robot.gravity)))}}},',
-        f'  {len(links)}, {"links" if links else "0"},',
+        f'  {len(links)}, links,',
         *members,
         '};',
     ]
@@ -181,8 +182,7 @@ def link_table(tree: Tree, name: str, links: Sequence[str]) -> Iterator[str]:
         arrays = f'bodies_{k}, moving_{k}' if moving else '0, 0'
         members = f'{len(moving)}, {arrays}, {name}_pose_{k}, {name}_jacobian_{k}'
         rows.append(f'  {{{literal(link)}, {members}}},')
-    if rows:
-        yield from ('static const struct screw_dynamics_model_link links[] = {', *rows, '};')
+    yield from ('static const struct screw_dynamics_model_link links[] = {', *rows, '};')
 
 
 def comment(
