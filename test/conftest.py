@@ -22,9 +22,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+from screw_dynamics_ros.pipes import ONE_THREAD
+
+os.environ.update({**ONE_THREAD, **os.environ})  # as of commands; read when NumPy is imported
+
+import numpy as np
 
 ORDER = 131926  # of a run that is not asked for another one
 

@@ -25,7 +25,7 @@ from support.paths import ROOT
 from support.working_tree import tracked
 
 PACKAGE = ROOT / 'screw_dynamics_ros'
-STAND_INS = ('tools/tf2_msgs', 'tools/control_msgs')
+STAND_INS = ('tools/tf2_msgs', 'tools/control_msgs', 'tools/pal_statistics_msgs')
 
 # rosdep keys of what is imported under another name; what is not here is a ROS package.
 ROSDEP_KEYS = {
@@ -42,6 +42,7 @@ ROSDEP_KEYS = {
 # depends on it.
 OPTIONAL = {
     'screw_dynamics_msgs',
+    'pal_statistics_msgs',
     'rviz2',
     'plotjuggler',
     'foxglove_bridge',

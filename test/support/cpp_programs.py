@@ -9,6 +9,7 @@ import ctypes
 import os
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,10 @@ import pytest
 from support.paths import ROOT
 
 COMPILER, CPP = shutil.which('gcc'), shutil.which('g++')
+CPUINFO = Path('/proc/cpuinfo')
+needs_fma = pytest.mark.skipif(
+    not (CPUINFO.exists() and ' fma ' in CPUINFO.read_text()), reason='no fused multiply-add'
+)
 needs_compilers = pytest.mark.skipif(COMPILER is None or CPP is None, reason='no C++ compiler')
 
 FLAGS = ['-O2', '-fno-math-errno', '-ffp-contract=fast', '-shared', '-fPIC']
@@ -82,3 +87,8 @@ def run(program: Path, *arguments: str) -> list[str]:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()
+
+
+def hexadecimal(numbers: Iterable[float]) -> str:
+    """Return numbers as text without rounding."""
+    return ' '.join(float(number).hex() for number in numbers)

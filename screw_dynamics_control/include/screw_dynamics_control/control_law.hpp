@@ -33,6 +33,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -60,12 +61,16 @@ struct screw_dynamics_law_constants {
   struct screw_dynamics_law_vector q, v; /* a field for each joint, of its name */
   struct screw_dynamics_law_vector state, reference, parameters, memory;
   double gravity[3]; /* acceleration of free fall of the robot in root axes [m/s^2] */
+  const double *effort_limits; /* of each field of v [N m, N], infinite without one */
   /* Computes torques of v.size and the next memory. It has no state and does not allocate; all
    * inputs are read before results are written, so that both memories may be the same. Vectors of
    * size 0 may be null. */
   void (*update)(const double *q, const double *v, const double *gravity, const double *state,
                  const double *reference, const double *parameters, const double *memory,
                  double *tau, double *next_memory);
+  /* Writes the reference that holds a configuration: its positions and the pose of the link of the
+   * option link, and zero. Null if the law reads the pose of an unknown link. */
+  void (*start)(const double *q, double *reference);
 };
 
 #endif
@@ -76,13 +81,19 @@ namespace screw_dynamics_control
 /// A law that cannot be loaded, or a parameter that it does not have: the file and the reason.
 using ControlLawError = LibraryError;
 
+/// Whether all numbers are finite.
+inline bool all_finite(const double * numbers, std::size_t count) noexcept
+{
+  return std::all_of(numbers, numbers + count, [](double each) {return std::isfinite(each);});
+}
+
 /// What a program requires of a law.
 struct ControlLawExpectation
 {
   std::string robot_hash;  ///< empty: any robot with these joints
   std::string robot_description;  ///< the URDF of this program's robot, empty: any
   std::string law_hash;    ///< empty: any law
-  std::vector<std::string> joints;  ///< in the order of q and v, as of this program
+  std::vector<std::string> joints;  ///< in the order of q and v, as of this program; empty: any
   std::vector<std::string> state;   ///< fields of the state that this program fills
   std::vector<std::string> reference;  ///< fields of the reference that this program fills
 };
@@ -99,7 +110,8 @@ public:
   ControlLaw(const std::string & path, const ControlLawExpectation & expected)
   : library_(path), constants_(checked(expected)),
     state_(constants_->state.size), reference_(constants_->reference.size),
-    parameters_(constants_->parameters.size), memory_(constants_->memory.size)
+    parameters_(constants_->parameters.size), memory_(constants_->memory.size),
+    next_memory_(constants_->memory.size)
   {
     const auto & vector = constants_->parameters;
     std::for_each(
@@ -128,30 +140,65 @@ public:
 
   /// Set all numbers of a parameter; throws ControlLawError for unknown names and values beyond
   /// the bounds.
-  void set_parameter(const std::string & name, double value)
+  void set_parameter(const std::string & name, double value) 
+  {
+    set_parameter(name, std::vector<double>{value});
+  }
+
+  /// Set the numbers of a parameter, one for all or each; throws ControlLawError also for other
+  /// numbers of values.
+  void set_parameter(const std::string & name, const std::vector<double> & values)
+  {
+    place(name, values, parameters_);
+  }
+
+  /// Write the numbers of a parameter into a vector of all parameters, as `set_parameter` does.
+  void place(
+    const std::string & name, const std::vector<double> & values,
+    std::vector<double> & parameters) const
   {
     const auto * const field = find(constants_->parameters, name.c_str());
     if (!field) {
-      fail("has no parameter " + quoted(name) + "; it has " + listed(constants_->parameters));
+      fail("has no parameter " + in_quotes(name) + "; it has " + listed(constants_->parameters));
     }
-    if (!(value >= field->minimum && value <= field->maximum)) {
+    if (values.size() != 1 && values.size() != field->size) {
       fail(
-        "parameter " + quoted(name) + " must be in [" + std::to_string(field->minimum) + ", " +
-        std::to_string(field->maximum) + "], not " + std::to_string(value));
+        "parameter " + in_quotes(name) + " needs 1 or " + std::to_string(field->size) +
+        " numbers, not " + std::to_string(values.size()));
     }
-    std::fill_n(parameters_.data() + field->offset, field->size, value);
+    for (std::size_t k = 0; k < field->size; ++k) {
+      const double value = values[values.size() == 1 ? 0 : k];
+      if (!(value >= field->minimum && value <= field->maximum)) {
+        fail(
+          "parameter " + in_quotes(name) + " must be in [" + std::to_string(field->minimum) + ", " +
+          std::to_string(field->maximum) + "], not " + std::to_string(value));
+      }
+      parameters[field->offset + k] = value;
+    }
   }
+
+  /// All parameters, in the order of their fields.
+  std::vector<double> & parameters() noexcept {return parameters_;}
 
   /// Set the memory to zero.
   void reset() noexcept {std::fill(memory_.begin(), memory_.end(), 0.0);}
 
-  /// Compute the torques, of the size of v, and the next memory; without allocation.
-  void update(const double * q, const double * v, const double * gravity, double * tau) noexcept
+  /// Compute the torques, of the size of v, and the next memory; without allocation. Returns
+  /// whether both are finite; if not, the memory is kept.
+  bool update(const double * q, const double * v, const double * gravity, double * tau) noexcept
   {
     constants_->update(
       q, v, gravity, state_.data(), reference_.data(), parameters_.data(), memory_.data(), tau,
-      memory_.data());
+      next_memory_.data());
+    const bool is_finite =
+      all_finite(tau, constants_->v.size) && all_finite(next_memory_.data(), next_memory_.size());
+    if (is_finite) {std::copy(next_memory_.begin(), next_memory_.end(), memory_.begin());}
+    return is_finite;
   }
+
+  /// Write the reference that holds a configuration, if `constants().start` is not null; without
+  /// allocation.
+  void start(const double * q) noexcept {constants_->start(q, reference_.data());}
 
 private:
   using Vector = screw_dynamics_law_vector;
@@ -169,8 +216,10 @@ private:
     {
       check_layout(*each);
     }
-    check_joints(found->q, expected.joints);
-    check_joints(found->v, expected.joints);
+    if (!expected.joints.empty()) {
+      check_joints(found->q, expected.joints);
+      check_joints(found->v, expected.joints);
+    }
     check_filled("state", found->state, expected.state);
     check_filled("reference", found->reference, expected.reference);
     if (!found->update) {fail("is damaged: it has no function update");}
@@ -182,7 +231,7 @@ private:
     std::size_t end = 0;
     for (std::size_t k = 0; k < vector.count; ++k) {
       const auto & field = vector.fields[k];
-      if (field.offset != end) {fail("is damaged: " + quoted(field.name) + " is misplaced");}
+      if (field.offset != end) {fail("is damaged: " + in_quotes(field.name) + " is misplaced");}
       end += field.size;
     }
     if (end != vector.size) {fail("is damaged: the fields are not as long as their vector");}
@@ -197,7 +246,7 @@ private:
     if (!equal) {
       std::string joints;
       for (const auto & each : expected) {joints += (joints.empty() ? "" : ", ") + each;}
-      fail("has the joints " + listed(vector) + ", expected " + (joints.empty() ? "none" : joints));
+      fail("has the joints " + listed(vector) + ", expected " + joints);
     }
   }
 
@@ -207,7 +256,7 @@ private:
     for (std::size_t k = 0; k < vector.count; ++k) {
       const std::string name = vector.fields[k].name;
       if (std::find(filled.begin(), filled.end(), name) == filled.end()) {
-        fail("reads " + quoted(name) + " of the " + what + ", which this program does not fill");
+        fail("reads " + in_quotes(name) + " of the " + what + ", which this program does not fill");
       }
     }
   }
@@ -240,20 +289,22 @@ private:
 
   const LoadedLibrary library_;
   const screw_dynamics_law_constants * const constants_;
-  std::vector<double> state_, reference_, parameters_, memory_;
+  std::vector<double> state_, reference_, parameters_, memory_, next_memory_;
 };
 
-/// Passes laws from one thread to another, which runs them without locks and without waiting.
+/// Passes laws, or what else belongs to them, from one thread to another, which uses them without
+/// locks and without waiting.
 ///
 /// Destroy it when the running thread has ended.
-class ControlLawSwitch
+template<typename Law>
+class Switch
 {
 public:
-  ControlLawSwitch() = default;
-  ControlLawSwitch(const ControlLawSwitch &) = delete;
-  ControlLawSwitch & operator=(const ControlLawSwitch &) = delete;
+  Switch() = default;
+  Switch(const Switch &) = delete;
+  Switch & operator=(const Switch &) = delete;
 
-  ~ControlLawSwitch()
+  ~Switch()
   {
     collect();
     delete next_.load();
@@ -261,7 +312,7 @@ public:
   }
 
   /// Replace the law at the next call of `current`, instead of one that still waits for it.
-  void install(std::unique_ptr<ControlLaw> law)
+  void install(std::unique_ptr<Law> law)
   {
     auto slot = std::make_unique<Slot>(std::move(law));
     collect();
@@ -282,7 +333,7 @@ public:
 
   /// The law to run, null before the first; for one thread only, which must not use the result of
   /// an earlier call. The memory of a new law is zero.
-  ControlLaw * current() noexcept
+  Law * current() noexcept
   {
     Slot * running = running_.load(std::memory_order_relaxed);
     if (next_.load(std::memory_order_relaxed)) {
@@ -298,8 +349,8 @@ public:
 private:
   struct Slot
   {
-    explicit Slot(std::unique_ptr<ControlLaw> given) : law(std::move(given)) {}
-    const std::unique_ptr<ControlLaw> law;
+    explicit Slot(std::unique_ptr<Law> given) : law(std::move(given)) {}
+    const std::unique_ptr<Law> law;
     std::unique_ptr<Slot> before;  // the law that ran before, until it is closed
   };
   static_assert(std::atomic<Slot *>::is_always_lock_free);
@@ -308,6 +359,8 @@ private:
   std::atomic<Slot *> running_{nullptr};
   std::mutex collecting_;
 };
+
+using ControlLawSwitch = Switch<ControlLaw>;
 
 }  // namespace screw_dynamics_control
 

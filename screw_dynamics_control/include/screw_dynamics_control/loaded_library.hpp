@@ -87,7 +87,7 @@ inline std::string sha256(std::string bytes)
 }
 
 /// The text between quotation marks of messages.
-inline std::string quoted(const std::string & name) {return "'" + name + "'";}
+inline std::string in_quotes(const std::string & name) {return "'" + name + "'";}
 
 /// A shared object, loaded from a copy of its file, which may be replaced or removed at any time.
 class LoadedLibrary
@@ -130,7 +130,7 @@ public:
   {
     if (!expected.empty() && expected != found) {
       fail(
-        "is for " + what + " " + quoted(name) + " with hash " + found + ", expected " + expected +
+        "is for " + what + " " + in_quotes(name) + " with hash " + found + ", expected " + expected +
         ": write it again for the " + what + " of this program");
     }
   }
@@ -196,7 +196,7 @@ private:
     if (content.substr(end, size - end) != sha256(content.substr(0, end)) + "  -\n") {
       fail(
         "is being written, incomplete or damaged: its last line is not the SHA-256 of all before "
-        "it; compile it again, then sha256sum < " + quoted(path_) + " >> " + quoted(path_));
+        "it; compile it again, then sha256sum < " + in_quotes(path_) + " >> " + in_quotes(path_));
     }
     return content.substr(0, end);
   }

@@ -5,7 +5,7 @@
 /// Dynamics and kinematics of a robot from a shared object that `compile --model-library` of
 /// screw_dynamics_ros has written. Linux, without ROS.
 ///
-///     const auto model = std::make_shared<const ModelLibrary>("panda_model.so", robot_description);
+///     const auto model = std::make_shared<const ModelLibrary>("panda_model.so", urdf);
 ///     ModelKinematics arm(model, "panda_link0", "panda_hand_tcp");
 ///     arm.jacobian(q, "panda_hand_tcp", J.data());  // q: std::vector, Eigen::VectorXd ...
 ///
@@ -98,8 +98,8 @@ public:
       joints_.push_back(constants_.v.fields[k].name);
       if (constants_.v.fields[k].size != 1 || constants_.q.fields[k].size != 1) {
         fail(
-          "has the joint " + quoted(joints()[k]) + " with several coordinates: write it for a robot "
-          "with a fixed base, whose joints have one each");
+          "has the joint " + in_quotes(joints_[k]) + " with several coordinates: write it for a "
+          "robot with a fixed base, whose joints have one each");
       }
     }
   }
@@ -114,7 +114,7 @@ public:
   {
     const auto found = std::find(joints_.begin(), joints_.end(), joint);
     if (found == joints_.end()) {
-      fail("has no joint " + quoted(joint) + "; it has" + listed(joints_));
+      fail("has no joint " + in_quotes(joint) + "; it has" + listed(joints_));
     }
     return static_cast<std::size_t>(found - joints_.begin());
   }
@@ -128,7 +128,7 @@ public:
     if (found == end) {
       std::vector<std::string> names;
       std::for_each(constants_.links, end, [&](const ModelLink & l) {names.push_back(l.name);});
-      fail("has no link " + quoted(name) + "; it has" + listed(names));
+      fail("has no link " + in_quotes(name) + "; it has" + listed(names));
     }
     return *found;
   }
@@ -197,7 +197,7 @@ public:
     for (const auto & name : names) {
       places.push_back(model->place(name));
       if (std::count(names.begin(), names.end(), name) > 1) {
-        model->fail("cannot have the joint " + quoted(name) + " twice");
+        model->fail("cannot have the joint " + in_quotes(name) + " twice");
       }
     }
     for (const auto & [name, position] : resting) {
@@ -240,7 +240,7 @@ private:
   {
     if (!std::isfinite(number)) {
       model->fail(
-        "got " + std::to_string(number) + " in the " + what + " for joint " + quoted(name) +
+        "got " + std::to_string(number) + " in the " + what + " for joint " + in_quotes(name) +
         ": numbers must be finite");
     }
   }
@@ -319,7 +319,7 @@ public:
         const double product = sum;
         for (std::size_t k = 0; k < j; ++k) {sum -= factor[i][k] * factor[j][k];}
         if (i == j && !(sum > 1e-14 * product)) {
-          joints.model->fail("has a singular Jacobian of " + quoted(link) + ": use damping");
+          joints.model->fail("has a singular Jacobian of " + in_quotes(link) + ": use damping");
         }
         factor[i][j] = i == j ? std::sqrt(sum) : sum / factor[j][j];
       }
@@ -348,7 +348,7 @@ private:
         const auto & own = joints.places;
         if (std::find(own.begin(), own.end(), place) == own.end()) {
           joints.model->fail(
-            "moves " + quoted(link) + " by joint " + quoted(joints.model->joints()[place]) +
+            "moves " + in_quotes(link) + " by joint " + in_quotes(joints.model->joints()[place]) +
             ", which is not between base and tip");
         }
       });
@@ -397,7 +397,7 @@ inline bool frame_difference(const double * from, const double * to, double dt, 
   return dt > 0.0 && size > 0.0 && std::isfinite(size) && is_finite;
 }
 
-/// Terms of the equations of motion of some joints while the others rest, for any number of threads.
+/// Terms of the equations of motion of some joints while the others rest; for many threads.
 ///
 /// Throws LibraryError for arrays of another size and numbers that are not finite.
 class ModelDynamics

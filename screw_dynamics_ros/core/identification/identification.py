@@ -46,6 +46,7 @@ from .findings import (
     payload_findings,
     torque_findings,
 )
+from .missing_friction import friction_findings, missing_terms
 from .options import IdentificationOptions, check_options
 from .physical_fit import fit_bodies
 from .pseudo_inertia import inertia_of, parameters_of, physical
@@ -60,7 +61,7 @@ from .recording import (
     moving,
 )
 from .result import DynamicIdentification, Torques
-from .unknowns import Unknowns
+from .unknowns import EffortModel, Unknowns
 
 DEFAULT = IdentificationOptions()
 
@@ -117,6 +118,24 @@ def identify_recordings(
 
     Raises as `identify_dynamics`.
     """
+    result, problem, every = _identify(robot, recordings, options)
+    if not result.torques.held_out.any():
+        return result
+    moves = moving(recordings)
+    residuals = result.torques.measured - result.torques.identified
+
+    def again(model: EffortModel) -> DynamicIdentification:
+        return _identify(robot, recordings, replace(options, model=model))[0]
+
+    terms = missing_terms(problem.unknowns, every, residuals, moves)
+    found = friction_findings(result, terms, again)
+    return replace(result, findings=(*result.findings, *found))
+
+
+def _identify(
+    robot: DynamicModel, recordings: Sequence[JointRecording], options: IdentificationOptions
+) -> tuple[DynamicIdentification, EffortProblem, EffortEquations]:
+    """Return the dynamics that best fit recordings, the problem, and all equations."""
     check_options(options, robot)
     if not recordings:
         raise ArgumentError('no recordings given')
@@ -154,8 +173,9 @@ def identify_recordings(
         if not unknowns.drives.depend_on_load or (change <= small).all():
             break
     found = [*faults, *delay_findings(delay)]
-    rows = every, held_out
-    return _result(problem, fit, theta, success, rows, delay, cutoff, moves, found, absent(runs))
+    rows, away = (every, held_out), absent(runs)
+    result = _result(problem, fit, theta, success, rows, delay, cutoff, moves, found, away)
+    return result, problem, every
 
 
 def _result(

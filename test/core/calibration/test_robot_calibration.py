@@ -95,7 +95,7 @@ def test_model_is_that_of_the_corrected_description():
 
 
 @pytest.mark.parametrize('name', ARMS)
-@pytest.mark.parametrize('size', [1e-1, 1e-3, 1e-6, 1e-9])
+@pytest.mark.parametrize('size', [1e-1, 1e-9])
 def test_errors_are_recovered(name, size):
     """C-017: errors of all axes and of the tool, 50 exact poses, within 1e-9 and four steps."""
     nominal, link = arm(name)

@@ -22,10 +22,11 @@ from screw_dynamics_ros.core.compile.llvm import compilers, native
 from screw_dynamics_ros.core.compile.llvm import module as llvm_ir
 from screw_dynamics_ros.core.compile.program.tracing import arctangent
 from support.compilation import (
-    ALL_CASES,
     BACKENDS,
     CALLS,
+    CASES,
     COMPILED,
+    NATIVE,
     build,
     call,
     close,
@@ -39,8 +40,13 @@ PYTHON = sys.executable
 SIZES = (0, 1, 7, 8, 9, 1000)
 
 
-@COMPILED
-@ALL_CASES
+@pytest.mark.parametrize(
+    ('case', 'backend'),
+    [
+        *((case, 'python') for case in CASES),
+        *(pytest.param(case, *NATIVE.values, marks=NATIVE.marks) for case in ('tree', 'ball')),
+    ],
+)
 def test_backends_agree(case, backend):
     """Every function, single calls (both ways in) and stacks, against the recursion on floats."""
     robot, reference = build(case, backend), build(case, 'reference')

@@ -91,10 +91,10 @@ def test_processes_that_compile_at_once(folder):
     environment = {**os.environ, 'PYTHONPATH': os.pathsep.join([str(ROOT), str(ROOT / 'test')])}
     processes = [
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT)
-        for _ in range(3)
+        for _ in range(2)
     ]
     outputs = [process.communicate(timeout=600)[0] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert [process.returncode for process in processes] == [0, 0]
     assert len({output[:-2] for output in outputs}) == 1
     assert kinds(folder) == ['.name', '.program']
 
@@ -133,33 +133,29 @@ def with_metadata(file: Path, metadata: object) -> None:
 
 
 @needs_llvmlite
-@pytest.mark.parametrize('kind', ['name', 'program'])
 @pytest.mark.parametrize(
-    'metadata',
+    ('kind', 'metadata'),
     [
-        [],
-        {},
-        None,
-        3,
-        'program',
-        {'program': 3},
-        {'program': None},
-        {'program': '../../somewhere.program'},
-        {'program': '/dev/zero'},
-        {'program': 'a' * 64 + '.name'},
-        {'shapes': 3, 'operations': 1},
-        {'shapes': [3], 'operations': 1},
-        {'shapes': [['3']], 'operations': 1},
-        {'shapes': [[-3]], 'operations': 1},
-        {'shapes': [[True]], 'operations': 1},
-        {'shapes': [[3]]},
-        {'shapes': [[3]], 'operations': 1.5},
-        b'[' * 100_000,
-        b'no JSON',
-        b'\xff',
+        *(
+            ('name', metadata)
+            for metadata in (
+                [], {}, None, 'program', {'program': 3}, {'program': None}, b'no JSON',
+                {'program': '../../somewhere.program'}, {'program': '/dev/zero'},
+                {'program': 'a' * 64 + '.name'},
+            )
+        ),
+        *(
+            ('program', metadata)
+            for metadata in (
+                {}, 3, {'program': 3}, b'[' * 100_000, b'\xff', {'shapes': 3, 'operations': 1},
+                {'shapes': [3], 'operations': 1}, {'shapes': [['3']], 'operations': 1},
+                {'shapes': [[-3]], 'operations': 1}, {'shapes': [[True]], 'operations': 1},
+                {'shapes': [[3]]}, {'shapes': [[3]], 'operations': 1.5},
+            )
+        ),
     ],
     ids=repr,
-)
+)  # fmt: skip
 def test_unexpected_metadata_are_compiled_anew(folder, kind, metadata, monkeypatch):
     expected = torques()
     (file,) = folder.glob(f'*.{kind}')

@@ -31,7 +31,7 @@ def resident() -> int:
 
 @needs_llvmlite
 @pytest.mark.skipif(not Path('/proc/self/statm').exists(), reason='no /proc')
-def test_a_million_calls_leave_no_trace():
+def test_a_quarter_of_a_million_calls_leave_no_trace():
     """Memory flat and reference counts as they were: results, arguments, None, the dtype."""
     robot = build('tree', 'native')
     q, v, a = (x[0] for x in states(robot, 1).values())
@@ -51,7 +51,7 @@ def test_a_million_calls_leave_no_trace():
 
     work(2)
     robot.link_pose(q, 'link3')
-    work(20_000)
+    work(5_000)
     watched = [
         q,
         v,
@@ -64,7 +64,7 @@ def test_a_million_calls_leave_no_trace():
         *robot.kernels.values(),
     ]
     counts, memory = [sys.getrefcount(x) for x in watched], resident()
-    work(200_000)
+    work(50_000)
     assert resident() - memory < 2**20
     assert [sys.getrefcount(x) for x in watched] == counts
     result = robot.inverse_dynamics(q, v, a)
@@ -89,10 +89,10 @@ def test_calls_that_fall_back_leave_no_trace():
                 with pytest.raises(ValueError, match='q must'):
                     robot.mass_matrix(bad)
 
-    work(200)
+    work(50)
     gc.collect()
     counts, memory = [sys.getrefcount(x) for x in (q, many, row, robot)], resident()
-    work(2000)
+    work(500)
     gc.collect()
     assert [sys.getrefcount(x) for x in (q, many, row, robot)] == counts
     assert resident() - memory < 2 * 2**20

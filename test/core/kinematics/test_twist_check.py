@@ -37,7 +37,7 @@ def faults(stamps, poses, twists):
     return found
 
 
-@pytest.mark.parametrize('seed', range(12))
+@pytest.mark.parametrize('seed', range(3))
 def test_healthy_odometry_causes_no_alarm(seed):
     """Noise of 5 mm and 5 mrad, scale errors of 10 %, delays of twists, rates of 5 to 200 Hz."""
     rng = np.random.default_rng(100 + seed)

@@ -85,11 +85,10 @@ TOO_FEW_FREEDOMS = {
 }
 ILL_CONDITIONED = {'icub'}
 
-#: An arm; an arm with a mimic joint; a tree on wheels; a humanoid; legs that are compiled whole.
+#: An arm; an arm with a mimic joint; a humanoid; legs that are compiled whole.
 TYPICAL = {
     'ur_description/ur5_robot.urdf',
     'panda_description/panda.urdf',
-    'tiago_description/tiago.urdf',
     'talos_data/talos_reduced.urdf',
     'bolt_description/bolt.urdf',
 }

@@ -26,7 +26,7 @@ needs_llvmlite = pytest.mark.skipif(not native.available(), reason='llvmlite is 
 
 @pytest.fixture(scope='module')
 def description():
-    return random_description(5, joints=4, chain=True)
+    return random_description(5, joints=2, chain=True)
 
 
 @pytest.fixture

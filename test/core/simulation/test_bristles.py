@@ -183,8 +183,10 @@ def test_an_arm_held_by_friction_does_not_creep():
     assert np.abs(creeping.q - q).max() > 1e-4
 
 
-@pytest.mark.parametrize('stiffness', [1e2, 1e5, 1e9, 1e14])
-@pytest.mark.parametrize('integrator', ['runge_kutta', 'semi_implicit'])
+@pytest.mark.parametrize(
+    ('stiffness', 'integrator'),
+    [(1e2, 'semi_implicit'), (1e5, 'runge_kutta'), (1e9, 'semi_implicit'), (1e14, 'runge_kutta')],
+)
 def test_it_takes_energy_away_whatever_the_stiffness(stiffness, integrator):
     """Random trees from random velocities, in steps of 1 ms: they come to rest."""
     description = random_description(3, 4, ('revolute',))
@@ -194,7 +196,7 @@ def test_it_takes_energy_away_whatever_the_stiffness(stiffness, integrator):
     one = SimulatedRobot(robot, None, integrator)
     one.v = np.random.default_rng(1).uniform(-2, 2, robot.nv)
     energies = [sum(one.energy)]
-    for _ in range(3000):
+    for _ in range(2000):
         one.step(np.zeros(robot.nv), 1e-3)
         energies.append(sum(one.energy))
     gained = np.diff(energies)
@@ -230,17 +232,17 @@ def test_stiff_bristles_hold_at_once():
 
 # --- the memory of a simulation -------------------------------------------------------------------
 
-TABLE = Plane(point=[0, 0, 0.3], normal=[0, 0, 1], stiffness=2e4, damping=1.0, friction=0.5)
-TIP = ContactPoint('panda_hand', [0, 0, 0.06], radius=0.01)
+TABLE = Plane(point=[0, 0, 0.5], normal=[0, 0, 1], stiffness=2e4, damping=1.0, friction=0.5)
+TIP = ContactPoint('link4', [0, 0, 0.06], radius=0.01)
 
 
 @pytest.fixture(scope='module')
-def panda():
-    text = urdf_path('panda').read_text()
-    plain = Robot.from_urdf(text)
-    names = [name for name in plain.joint_names if 'finger' not in name]
-    made = bristled(plain)
-    return Robot.from_urdf(text, drives={name: made[name] for name in names})
+def arm():
+    """Return an arm of four joints with stops; the last one has no bristles."""
+    plain = Robot(random_description(3, 4, ('revolute',), chain=True))
+    drives = bristled(plain)
+    del drives['joint4']
+    return Robot(plain.description, drives=drives)
 
 
 def drive(one, steps, seed=0):
@@ -256,30 +258,30 @@ def drive(one, steps, seed=0):
 
 @pytest.mark.parametrize('around', [{}, {'planes': [TABLE], 'contact_points': [TIP]}])
 @pytest.mark.parametrize('count', [None, 3])
-def test_a_saved_state_goes_on_the_same(panda, around, count):
-    one = SimulatedRobot(panda, count=count, **around)
+def test_a_saved_state_goes_on_the_same(arm, around, count):
+    one = SimulatedRobot(arm, count=count, **around)
     drive(one, 50)
     saved = one.save()
-    assert saved.memory[..., -7:].all()
+    assert saved.memory[..., -3:].all()
     ahead = drive(one, 50, 1)
     one.restore(saved)
     assert drive(one, 50, 1) == ahead
     one.set_state(saved.q, saved.v)
-    assert not one.save().memory[..., -7:].any()
+    assert not one.save().memory[..., -3:].any()
     with pytest.raises(ArgumentError, match='the saved state is of another simulation'):
-        SimulatedRobot(panda, count=count, springs=(), **around).restore(
-            SimulatedRobot(Robot(panda.description), count=count, **around).save()
+        SimulatedRobot(arm, count=count, springs=(), **around).restore(
+            SimulatedRobot(Robot(arm.description), count=count, **around).save()
         )
 
 
 @pytest.mark.parametrize('around', [{}, {'planes': [TABLE], 'contact_points': [TIP]}])
-def test_the_compiled_step_is_that_of_the_functions(panda, around):
+def test_the_compiled_step_is_that_of_the_functions(arm, around):
     """Whole and divided steps, at stops, too; and a stack moves as single ones do."""
-    compiled, plain = (SimulatedRobot(panda, **around) for _ in range(2))
+    compiled, plain = (SimulatedRobot(arm, **around) for _ in range(2))
     plain.stepping.compiled = None
     rng = np.random.default_rng(2)
     for _ in range(60):
-        tau = rng.normal(size=panda.nv) * rng.choice([1.0, 30.0, 300.0])
+        tau = rng.normal(size=arm.nv) * rng.choice([1.0, 30.0, 300.0])
         dt = float(rng.choice([1e-4, 1e-3, 1e-2]))
         plain.restore(compiled.save())
         outcomes = []
@@ -295,12 +297,12 @@ def test_the_compiled_step_is_that_of_the_functions(panda, around):
             np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11 * (1 + np.abs(y).max(initial=0)))
 
 
-def test_a_stack_moves_as_single_robots_do(panda):
-    q = middle_of_range(panda)
-    stack, one = SimulatedStack(panda, 2, q), SimulatedRobot(panda, q)
+def test_a_stack_moves_as_single_robots_do(arm):
+    q = middle_of_range(arm)
+    stack, one = SimulatedStack(arm, 2, q), SimulatedRobot(arm, q)
     rng = np.random.default_rng(3)
     for _ in range(50):
-        tau = panda.gravity_torques(one.q) + 3.0 * rng.normal(size=panda.nv)
+        tau = arm.gravity_torques(one.q) + 3.0 * rng.normal(size=arm.nv)
         one.step(tau, 1e-3)
         stack.step(tau, 1e-3)
     np.testing.assert_allclose(stack.q, [one.q, one.q], atol=1e-10)
@@ -330,19 +332,19 @@ def test_gravity_may_change():
     assert one.v[0] > 0.0
 
 
-def test_other_functions_have_the_friction_of_steady_motion(panda):
+def test_other_functions_have_the_friction_of_steady_motion(arm):
     without = Robot(
-        panda.description,
+        arm.description,
         drives={
             name: Drive(**{**vars(each), 'bristle_stiffness': 0.0, 'bristle_damping': 0.0})
-            for name, each in panda.drives.items()
+            for name, each in arm.drives.items()
         },
     )
-    q, v, a = panda.home(), np.linspace(-1, 1, panda.nv), np.ones(panda.nv)
+    q, v, a = arm.home(), np.linspace(-1, 1, arm.nv), np.ones(arm.nv)
     for name in ('inverse_dynamics', 'forward_dynamics'):
-        same = getattr(panda, name)(q, v, a) == getattr(without, name)(q, v, a)
+        same = getattr(arm, name)(q, v, a) == getattr(without, name)(q, v, a)
         assert same.all()
-    smooth = Robot(panda.description, drives=panda.drives, friction=False)
+    smooth = Robot(arm.description, drives=arm.drives, friction=False)
     assert not SimulatedRobot(smooth).save().memory.size
 
 

@@ -363,11 +363,11 @@ def test_parts_on_the_ground_move_nothing():
     np.testing.assert_allclose(simulated.contact_wrenches['base'], [0, 0, 0, 0, 0, 1000.0])
 
 
-@pytest.mark.parametrize(('seed', 'floating'), [(1, False), (2, True), (3, True)])
+@pytest.mark.parametrize(('seed', 'floating'), [(1, False), (2, True)])
 def test_random_robots_fall_on_the_floor_and_lose_energy(seed, floating):
     """Joints of every kind, mimic joints among them: energy grows nowhere and ends lower."""
     kinds = ('revolute', 'prismatic', 'continuous', 'planar', 'floating')
-    description = random_description(seed, 5, kinds, mimic=1)
+    description = random_description(seed, 3, kinds, mimic=1)
     robot = Robot(description, floating_base=floating, gravity=DOWN)
     height = robot.link_poses(robot.neutral())[:, 2, 3].min()
     points = [ContactPoint(link, radius=0.05) for link in robot.link_names[1:]]

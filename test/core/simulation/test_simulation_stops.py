@@ -190,7 +190,7 @@ def test_momentum_of_an_impact_in_closed_form():
     )
 
 
-@pytest.mark.parametrize('seed', range(20))
+@pytest.mark.parametrize('seed', range(6))
 def test_coupled_impacts_are_those_of_the_complementarity_problem(seed):
     """Two and three coupled joints, all of them at stops, thrown at random."""
     rng = np.random.default_rng(seed)
@@ -223,7 +223,7 @@ def test_rounding_leaves_no_velocity_into_a_stop():
         np.testing.assert_allclose(after, 0.0, atol=1e-14)
 
 
-@pytest.mark.parametrize('seed', range(20))
+@pytest.mark.parametrize('seed', range(6))
 def test_loads_of_stops_at_rest_are_those_of_the_complementarity_problem(seed):
     """Some stops bear and others are left, as the coupled accelerations demand."""
     rng = np.random.default_rng(seed)

@@ -98,10 +98,8 @@ def outcome(simulated, tau, dt):
 @pytest.mark.parametrize(
     ('floating', 'integrator', 'around'),
     [
-        (False, 'runge_kutta', {}),
         (False, 'semi_implicit', AROUND),
         (True, 'runge_kutta', AROUND),
-        (True, 'semi_implicit', {}),
         (True, 'momentum_preserving', {}),
     ],
 )

@@ -11,16 +11,17 @@
 'holding_program'
 
 The constants `screw_dynamics_law` of the shared object contain everything that a program needs to
-call it: version, sizes, named fields, parameters with bounds, hashes, and the function `update`.
-`control_law.hpp` of screw_dynamics_control loads it if it ends with its digest, which the command
-in the header of the law appends. The version rises when the types change.
+call it: version, sizes, named fields, parameters with bounds, hashes, limits of effort, and the
+functions `update` and `start`. `control_law.hpp` of screw_dynamics_control loads it if it ends with
+its digest, which the command in the header of the law appends. The version rises when the types
+change.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from screw_dynamics_ros.core.compile.text.c_source import CFunction, CSource, check_names, header
 from screw_dynamics_ros.core.robot.c_functions import place
@@ -59,12 +60,16 @@ struct screw_dynamics_law_constants {{
   struct screw_dynamics_law_vector q, v; /* a field for each joint, of its name */
   struct screw_dynamics_law_vector state, reference, parameters, memory;
   double gravity[3]; /* acceleration of free fall of the robot in root axes [m/s^2] */
+  const double *effort_limits; /* of each field of v [N m, N], infinite without one */
   /* Computes torques of v.size and the next memory. It has no state and does not allocate; all
    * inputs are read before results are written, so that both memories may be the same. Vectors of
    * size 0 may be null. */
   void (*update)(const double *q, const double *v, const double *gravity, const double *state,
                  const double *reference, const double *parameters, const double *memory,
                  double *tau, double *next_memory);
+  /* Writes the reference that holds a configuration: its positions and the pose of the link of the
+   * option link, and zero. Null if the law reads the pose of an unknown link. */
+  void (*start)(const double *q, double *reference);
 }};
 
 #endif
@@ -78,8 +83,9 @@ def c_law(law: RobotLaw, name: str, description_hash: str = '') -> CSource:
 
     The hash is that of the URDF, '' if it is unknown.
 
-    The only function in `functions` is the computation, called `name`_program. A compiler that gets
-    the macro `NAME_OBJECT` takes it from another object file, with code of this package.
+    The functions in `functions` are the computation, called `name`_program, and `name`_pose for
+    laws that follow the pose of the link in their option `link`. A compiler that gets the macro
+    `NAME_OBJECT` takes them from another object file, with code of this package.
 
     Raises
     ------
@@ -90,7 +96,8 @@ def c_law(law: RobotLaw, name: str, description_hash: str = '') -> CSource:
     program = fused_specification(law.robot.regrouped_tree, outputs, law.sizes).record()
     results = ('tau', 'next_memory')[: len(outputs)]
     function = CFunction(f'{name}_program', program, results)
-    check_names(name, [function])
+    functions = (function, *pose_function(law, name))
+    check_names(name, functions)
     vectors = vectors_of(law)
     digest = hashlib.sha256(repr((vectors, program.digest())).encode()).hexdigest()
     declaration = ['extern const struct screw_dynamics_law_constants screw_dynamics_law;', '']
@@ -99,17 +106,27 @@ def c_law(law: RobotLaw, name: str, description_hash: str = '') -> CSource:
         '',
         '#include <math.h>',
         '',
-        *computation(name, [function]),
+        *computation(name, functions),
         '',
         *update(function),
+        '',
+        *start(law, name, functions[1:]),
         '',
         *constants(law, vectors, description_hash, digest),
     ]
     return CSource(
         header(name, comment(law, name, vectors, digest), declaration, [FIELD_TYPES, TYPES]),
         '\n'.join(source) + '\n',
-        (function,),
+        functions,
     )
+
+
+def pose_function(law: RobotLaw, name: str) -> Iterator[CFunction]:
+    """Yield the pose of the link that a law moves, if it follows a pose."""
+    if 'pose' in law.reference.shapes and 'link' in law.options:
+        outputs = [('link_pose', law.options['link'])]
+        program = fused_specification(law.robot.regrouped_tree, outputs, {}).record()
+        yield CFunction(f'{name}_pose', program, ('pose',))
 
 
 def vectors_of(law: RobotLaw) -> dict[str, list[LawField]]:
@@ -155,6 +172,25 @@ def update(function: CFunction) -> Iterator[str]:
     yield '}'
 
 
+def start(law: RobotLaw, name: str, poses: Sequence[CFunction]) -> Iterator[str]:
+    """Yield the function that starts the reference, unless the pose of its link is unknown."""
+    fields, size = law.reference.places, law.reference.size
+    if 'pose' in fields and not poses:
+        return
+    yield 'static void start(const double *q, double *reference)'
+    yield '{'
+    yield '  int k;'
+    yield '  (void)q;'
+    yield '  (void)reference;'
+    yield f'  for (k = 0; k < {size}; k++) reference[k] = 0.0;'
+    if 'q' in fields:
+        yield f'  for (k = 0; k < {law.robot.nq}; k++) reference[{fields["q"]} + k] = q[k];'
+    for each in poses:
+        arguments = *(array for array, _ in each.program.inputs), f'reference + {fields["pose"]}'
+        yield f'  {each.name}({", ".join(arguments)});'
+    yield '}'
+
+
 def constants(law: RobotLaw, vectors: Mapping[str, list[LawField]], *hashes: str) -> Iterator[str]:
     """Yield the definition of `screw_dynamics_law`."""
     for vector, rows in vectors.items():
@@ -162,6 +198,9 @@ def constants(law: RobotLaw, vectors: Mapping[str, list[LawField]], *hashes: str
     options = ' '.join(f'{name}={value}' for name, value in law.options.items())
     robot = law.robot
     texts = (law.law.name, options, robot.description.name, robot.regrouped_tree.digest, *hashes)
+    limits = dict(zip(law.robot.joint_names, law.robot.limits.effort.tolist()))
+    efforts = [literal(limits.get(row.name, math.inf)) for row in vectors['v']]
+    yield f'static const double effort_limits[] = {{{", ".join(efforts) or "0"}}};'
     yield ''
     yield 'const struct screw_dynamics_law_constants screw_dynamics_law = {'
     yield '  SCREW_DYNAMICS_LAW_VERSION,'
@@ -170,7 +209,10 @@ def constants(law: RobotLaw, vectors: Mapping[str, list[LawField]], *hashes: str
     for vector, rows in vectors.items():
         yield vector_constants(vector, rows)
     yield f'  {{{", ".join(map(literal, map(float, robot.gravity)))}}},'
+    yield '  effort_limits,'
     yield '  update,'
+    can_start = 'pose' not in law.reference.shapes or 'link' in law.options
+    yield f'  {"start" if can_start else "0"},'
     yield '};'
 
 

@@ -74,8 +74,11 @@ def test_an_exact_arm_is_nearest_to_itself():
 
 
 @needs_llvmlite
-@pytest.mark.parametrize('near', ['any', 'wrist', 'elbow', 'shoulder'])
-@pytest.mark.parametrize('size', [1e-5, 1e-3, 3e-3])
+@pytest.mark.parametrize(
+    ('size', 'near'),
+    [(1e-5, 'any'), (1e-3, 'any'), (1e-3, 'wrist'), (1e-3, 'elbow'), (1e-3, 'shoulder'),
+     (3e-3, 'any')],
+)  # fmt: skip
 def test_all_solutions_of_calibrated_arms(size, near):
     """As many as the elimination finds, which knows nothing of the arm nearby, each the same one.
 
@@ -88,7 +91,7 @@ def test_all_solutions_of_calibrated_arms(size, near):
     if short is None:
         return
     taken = 0
-    for _ in range(120):
+    for _ in range(40):
         q = rng.uniform(-3.0, 3.0, 6)
         if near == 'wrist':
             q[4] = 0.05 * rng.normal()
@@ -105,7 +108,7 @@ def test_all_solutions_of_calibrated_arms(size, near):
         assert len(found) == len(other)
         for each in other.q:
             assert distances(found.q, each).min() < 1e-6
-    assert taken >= (60 if near == 'any' else 1)
+    assert taken >= (20 if near == 'any' else 1)
 
 
 def test_doubt_is_left_to_the_elimination():

@@ -39,7 +39,7 @@ from support.jointed_bodies import LOWER_PAIRS, random_inertia, random_pose, ran
 
 
 def worst_gap(
-    system: AbsoluteSystem, q: Array, v: Array, tableau: Tableau = RK4, steps: int = 40
+    system: AbsoluteSystem, q: Array, v: Array, tableau: Tableau = RK4, steps: int = 12
 ) -> float:
     """Return the largest violation within some steps of 5 ms."""
     integrator, tau, worst = RungeKutta(system, tableau), np.zeros(system.nv), 0.0

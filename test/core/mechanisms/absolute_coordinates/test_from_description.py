@@ -59,12 +59,14 @@ def absolute_state(system: AbsoluteSystem, robot: Robot, q: Array, v: Array) -> 
 
 
 @pytest.mark.parametrize(
-    ('groups', 'floating'), [('auto', False), (SE3, True), (SO3xR3, False), ('auto', True)]
+    ('groups', 'floating', 'backend'),
+    [('auto', False, 'auto'), (SE3, True, 'sparse'), (SO3xR3, False, 'sparse')],
 )
-def test_accelerations_and_energy(groups: str, floating: bool) -> None:
+def test_accelerations_and_energy(groups: str, floating: bool, backend: str) -> None:
     """Joint accelerations of the arm with its coupled gripper agree with those of `Robot`."""
-    robot = Robot.from_urdf(ARM, floating_base=floating)
-    system = absolute_system(read_urdf(ARM), floating_base=floating, groups=groups)
+    robot = Robot.from_urdf(ARM, floating_base=floating, backend='reference')
+    options = {'floating_base': floating, 'groups': groups, 'backend': backend}
+    system = absolute_system(read_urdf(ARM), **options)
     rng = np.random.default_rng(1)
     q_r, v_r, tau = (
         robot.random_configuration(rng),

@@ -170,7 +170,7 @@ def test_external_wrenches_act_on_the_motors() -> None:
     np.testing.assert_allclose(more, -closed.jacobian(q, 'tooth', 'body').T @ W, atol=1e-7)
 
 
-@pytest.mark.parametrize('chain', [golden_four_bar, four_revolute_one_prismatic, excavator])
+@pytest.mark.parametrize('chain', [golden_four_bar, four_revolute_one_prismatic, figure_5_7])
 def test_inverse_kinematics(chain) -> None:
     """A pose that the mechanism reaches is reached, in the assembly of the closures."""
     closed, link = chain(), LINKS[chain]

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -32,13 +31,13 @@ from support.cpp_programs import (
     Vector,
     built,
     needs_compilers,
+    needs_fma,
     run,
     shared_object,
     with_digest,
 )
 from support.robots import urdf_path
 
-HAS_FMA = os.path.exists('/proc/cpuinfo') and ' fma ' in Path('/proc/cpuinfo').read_text()
 pytestmark = needs_compilers
 
 #: Has memory, an option, all kinds of inputs, conditions, and bounds of zero.
@@ -76,7 +75,9 @@ class Constants(ctypes.Structure):
         ),
         *((name, Vector) for name in ('q', 'v', 'state', 'reference', 'parameters', 'memory')),
         ('gravity', ctypes.c_double * 3),
+        ('effort_limits', ctypes.POINTER(ctypes.c_double)),
         ('update', ctypes.CFUNCTYPE(None, *[P] * 9)),
+        ('start', ctypes.CFUNCTYPE(None, P, P)),
     ]
 
 
@@ -140,6 +141,7 @@ def test_the_shared_object_describes_itself(law, folder):
     own = description_hash(urdf_path('planar_2r').read_text())
     assert constants.description_hash.decode() == own
     assert list(constants.gravity) == list(law.robot.gravity)
+    assert constants.effort_limits[:2] == law.robot.limits.effort.tolist()
     for name in ('state', 'reference', 'parameters', 'memory'):
         vector, layout = getattr(constants, name), getattr(law, name)
         fields = vector.fields[: vector.count]
@@ -187,7 +189,7 @@ def test_torques_and_memory_are_those_of_the_recursion(law, source, folder):
 
 
 @needs_llvmlite
-@pytest.mark.skipif(not HAS_FMA, reason='no fused multiply-add')
+@needs_fma
 def test_with_the_object_file_it_has_the_bits_of_machine_code(law, source, tmp_path):
     write(source, tmp_path, '--target', 'x86_64-linux-gnu', '--cpu', 'x86-64-v3')
     library = shared_object(tmp_path / 'law.c', '-DLAW_OBJECT', 'law.o')
@@ -322,7 +324,7 @@ def test_the_loader_runs_a_law_and_refuses_others(law, folder):
         source.index, ('#ifdef LAW_OBJECT', 'static void update(', 'static const struct')
     )
     signature = source[update : source.index('{', update)]
-    short = source[:begin] + signature + '{}\n' + source[constants:]
+    short = source[:begin] + signature + '{}\n' + source[constants:].replace('  start,\n', '  0,\n')
     for name, (before, after, _) in DAMAGES.items():
         assert short.count(before) == 1, before
         (folder / f'{name}.c').write_text(short.replace(before, after))

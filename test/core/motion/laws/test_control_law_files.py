@@ -208,21 +208,20 @@ def rewrite(path: Path, contents: list[bytes], ended: threading.Event) -> None:
         turn += 1
 
 
-@pytest.mark.parametrize('program', ['checked', 'fast'])
-def test_a_file_is_refused_while_another_is_copied_over_it(folder, hashes, program):
-    """Thousands of loads: each gets one of both laws, or is refused."""
+def test_a_file_is_refused_while_another_is_copied_over_it(folder, hashes):
+    """Hundreds of loads: each gets one of both laws, or is refused."""
     path, ended = folder / 'copied.so', threading.Event()
     contents = [(folder / name).read_bytes() for name in ('law.so', 'other.so')]
     path.write_bytes(contents[0])
     writer = threading.Thread(target=rewrite, args=(path, contents, ended))
     writer.start()
     try:
-        results = counted(run(folder / program, 'often', '4000'))
+        results = counted(run(folder / 'checked', 'often', '800'))
     finally:
         ended.set()
         writer.join()
     refused = [text for text in results if text.startswith(f'copied.so {NOT_WHOLE}')]
-    assert results.total() == 4000
+    assert results.total() == 800
     assert set(results) <= {*hashes, *refused}
     path.write_bytes(contents[1])
     assert run(folder / 'checked', 'files', path.name) == [hashes[1]]

@@ -63,8 +63,9 @@ def test_both_modes_against_differences(flying, name):
     check_grads(function_of(flying, name), arguments(flying, name), order=1, atol=1e-6, rtol=1e-6)
 
 
-@pytest.mark.parametrize('name', ['inverse_dynamics', 'forward_dynamics'])
-@pytest.mark.parametrize('transform', [jax.jacrev, jax.jacfwd])
+@pytest.mark.parametrize(
+    ('name', 'transform'), [('inverse_dynamics', jax.jacfwd), ('forward_dynamics', jax.jacrev)]
+)
 def test_jacobians_are_those_of_the_robot(arm, name, transform):
     given = arguments(arm, name)
     derivatives = transform(function_of(arm, name), argnums=(0, 1, 2))
@@ -74,8 +75,10 @@ def test_jacobians_are_those_of_the_robot(arm, name, transform):
             close(np.array(x), D, 1e-10)
 
 
-@pytest.mark.parametrize('backend', ['arm', 'flying'])
-@pytest.mark.parametrize('name', ['inverse_dynamics', 'mass_matrix', 'kinetic_energy'])
+@pytest.mark.parametrize(
+    ('backend', 'name'),
+    [('arm', 'inverse_dynamics'), ('arm', 'mass_matrix'), ('flying', 'kinetic_energy')],
+)
 def test_vmap_and_stacks_are_the_loop(backend, name, request):
     """As many samples as do not fill vectors of the processor."""
     robot = request.getfixturevalue(backend)

@@ -23,15 +23,18 @@ from screw_dynamics_ros.core.robot.autograd.functions import (
     DifferentiableFunction,
     differentiable,
 )
-from support.compilation import ALL_CASES, BACKENDS, CASES, build, close, needs_llvmlite
+from support.compilation import ALL_CASES, BACKENDS, build, close, needs_llvmlite
 from support.models import random_configuration, random_description
 from support.robots import bundled_robots, example_robots, robot_id
 
 LINK_FUNCTIONS = {'link_pose': (), 'jacobian': ('hybrid',), 'velocity': ('body',)}
 #: Robots of which a joint moves no mass, on a floating base.
 WITHOUT_MASS = {'planar_2r', 'romeo', 'romeo_laas_small'}
-#: A floating base with two joints: larger programs take long to compile.
-COMPILED = {'free': (random_description(3, 2), True)}
+#: A floating base with two joints, joints that follow one another: larger ones take long.
+COMPILED = {
+    'free': (random_description(3, 2), True),
+    'mimic': (random_description(2, 4, ('revolute', 'prismatic', 'continuous'), mimic=1), False),
+}
 SMALL = 14  # freedoms up to which everything is compared: it takes long
 TYPICAL = {'ur_description/ur5_robot.urdf', 'talos_data/talos_left_arm.urdf'}
 #: An arm, a tree on wheels, legs, a humanoid without mass in some joints, and mimic joints.
@@ -168,7 +171,7 @@ def test_against_pinocchio(path, floating, name):
 )
 def test_machine_code_is_the_recursion(case, name):
     """1e-10 relative, single samples and stacks with several leading axes."""
-    description, floating = {**COMPILED, 'mimic': CASES['mimic']}[case]
+    description, floating = COMPILED[case]
     robot, native = (
         Robot(description, floating_base=floating, backend=backend)
         for backend in ('reference', 'native')
