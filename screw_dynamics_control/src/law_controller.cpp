@@ -121,13 +121,14 @@ public:
     const rclcpp::Time &, const rclcpp::Duration & period) override
   {
     now_ += std::max(0.0, period.seconds());
-    bool is_complete = true;
+    bool is_complete = true, is_other = !requires_change_;
     for (std::size_t k = 0; k < states_.size(); ++k) {
       const auto value = value_of(state_interfaces_[state_places_[k]], 0);
       is_complete = is_complete && value.has_value();
+      is_other = is_other || value != states_[k];
       states_[k] = value.value_or(states_[k]);
     }
-    if (is_complete) {state_time_ = now_;}
+    if (is_complete && is_other) {state_time_ = now_;}
     const std::size_t n = settings_.joints.size();
     const double * const effort = states_.data() + 2 * n;
     const double * const wrench = effort + (settings_.has_efforts ? n : 0);
@@ -189,6 +190,7 @@ private:
     declare("blend_time", 0.2, "In which another law and other gains take effect [s].");
     declare("ramp_time", 0.5, "In which torques begin [s].");
     declare("age_limit", 0.1, "Of the last complete state, beyond which on_loss acts [s].");
+    declare("states_must_change", false, "Whether states that are repeated are old.");
     declare("on_loss", std::string("ramp_to_zero"), "hold, ramp_to_zero or stop.");
     on_set_ = get_node()->add_on_set_parameters_callback(
       [this](const std::vector<rclcpp::Parameter> & given) {return changed(given);});
@@ -331,7 +333,8 @@ private:
     settings_.commands = command_settings(constants);
     auto runner = std::make_unique<LawRunner>(settings_);
     runner->install(path, declared_gains(constants));
-    states_.assign(state_names().size(), 0.0);
+    states_.assign(state_names().size(), not_given);
+    requires_change_ = get<bool>("states_must_change");
     runner_ = std::move(runner);
   }
 
@@ -480,6 +483,7 @@ private:
   Names own_;  // parameters
   bool is_declaring_ = false, is_new_ = false;
   std::vector<double> states_;
+  bool requires_change_ = false;
   std::vector<std::size_t> state_places_, command_places_;
   double now_ = 0.0, state_time_ = 0.0;
   std::atomic<Outcome> outcome_{Outcome::keep};

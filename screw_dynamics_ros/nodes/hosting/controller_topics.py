@@ -166,8 +166,10 @@ class ControllerTopics:
         self._names: Any = None  # message with the names of the state interfaces
         self._tag, self._absent = '', list[str]()
         self._is_open, self._is_ending = np.zeros(1, dtype=np.int64), False
-        every(node, WATCH_PERIOD_S, self.watch)
-        every(node, NAMES_PERIOD_S, self._publish_names)
+        self._timers = [
+            every(node, WATCH_PERIOD_S, self.watch),
+            every(node, NAMES_PERIOD_S, self._publish_names),
+        ]
 
     def bind(self, channels: Sequence[Channel]) -> list[Channel]:
         """Adopt the outputs of a model; the last numbers of those before are replaced."""
@@ -187,6 +189,8 @@ class ControllerTopics:
         found = self._found(wanted, channels) if StatisticsNames is not None else {}
         if found:
             self._bind_interfaces(found)
+        for timer in self._timers:
+            (timer.reset if self._topics else timer.cancel)()
         return [each.channel for each in self._topics]
 
     def _found(

@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.dynamics.partial_derivatives import (
     mass_matrix_partials,
 )
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree
-from support.compilation import ALL_CASES, BACKENDS, build, close, states
+from support.compilation import ALL_CASES, build, close, states
 from support.models import random_description, random_wrenches
 from support.robots import robot
 from support.tangents import displaced, partial
@@ -75,33 +75,6 @@ def test_forward_dynamics_against_differences(case, wrenched):
         close(dv @ d, along_v[:, 0], 1e-8)
     close(Minv @ robot.mass_matrix(q), np.eye(robot.nv), 1e-11)
     close(robot.inverse_mass_matrix(q), Minv, 1e-11)
-
-
-@BACKENDS
-@FUNCTIONS
-def test_several_outputs(name, backend):
-    """A tuple of new arrays: single calls by both ways in, stacks, fused; all backends agree."""
-    description = random_description(2, 4, ('revolute', 'prismatic'), mimic=1)
-    robot, reference = (Robot(description, backend=kind) for kind in (backend, 'reference'))
-    q, v, a = states(robot, 3).values()
-    function = getattr(robot, name)
-    singles = [getattr(reference, name)(*x) for x in zip(q, v, a)]
-    for k in 2 * list(range(3)):
-        outputs = getattr(robot, name)(q[k], v[k], a[k])
-        assert type(outputs) is tuple
-        for actual, expected in zip(outputs, singles[k], strict=True):
-            close(actual, expected, 1e-10)
-    for actual, expected in zip(function(q, v, a), zip(*singles), strict=True):
-        close(actual, np.stack(expected), 1e-10)
-    for actual, expected in zip(function(q[0], v, a[0]), function(q[[0, 0, 0]], v, a[[0, 0, 0]])):
-        close(actual, expected)
-    fused = robot.fuse('mass_matrix', name, 'center_of_mass')
-    outputs = fused(q[0], v[0], a[0], robot.gravity)
-    assert len(outputs) == len(fused.shapes) == 5
-    for actual, expected in zip(outputs[1:4], singles[0]):
-        close(actual, expected, 1e-10)
-    close(outputs[0], robot.mass_matrix(q[0]))
-    close(outputs[4], robot.center_of_mass(q[0]))
 
 
 @FUNCTIONS

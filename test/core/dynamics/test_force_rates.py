@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.dynamics.force_rates import WRENCHES, inverse_dynam
 from screw_dynamics_ros.core.dynamics.geometric_sensitivity import pose_sensitivity
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree
-from support.compilation import ALL_CASES, BACKENDS, build, close, states
+from support.compilation import ALL_CASES, build, close, states
 from support.tangents import displaced, partial
 
 
@@ -82,19 +82,6 @@ def test_rate_of_the_weight():
 
     close(with_gravity[1] - without[1], partial(weight, 1)[:, 0], 1e-9)
     assert np.abs(with_gravity[1] - without[1]).max() > 0.1
-
-
-@BACKENDS
-def test_backends_and_stacks(backend):
-    robot, reference = build('mimic', backend), build('mimic', 'reference')
-    x = motion(robot)
-    expected = reference.inverse_dynamics_rates(*x)
-    for _ in range(2):
-        for actual, wanted in zip(robot.inverse_dynamics_rates(*x), expected, strict=True):
-            close(actual, wanted, 1e-11)
-    stack = robot.inverse_dynamics_rates(*(np.stack([y, y]) for y in x))
-    for actual, wanted in zip(stack, expected, strict=True):
-        close(actual[1], wanted, 1e-11)
 
 
 # --- linear models --------------------------------------------------------------------------------

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 from dataclasses import replace
 
@@ -34,7 +33,7 @@ from screw_dynamics_ros.core.kinematics.link_table import LinkTable
 from screw_dynamics_ros.core.kinematics.product_of_exponentials import SpatialScrews
 from screw_dynamics_ros.core.lie import screws, se3
 from screw_dynamics_ros.core.textbook.link_tables.denavit_hartenberg import StandardRow
-from support.models import random_configuration, random_description, random_wrenches, to_urdf
+from support.models import random_description, random_wrenches, to_urdf
 from support.robots import urdf_path
 
 BACKEND_NAMES = [
@@ -517,17 +516,6 @@ def test_overridden_methods_stay_overridden(robot, state):
         same(other.mass_matrix(q), 3 * robot.mass_matrix(q))
 
 
-def test_copies_are_independent(robot, state):
-    robot.gravity_torques(state[0])
-    expected = robot.gravity_torques(state[0])
-    for duplicate in (copy.copy(robot), copy.deepcopy(robot)):
-        same(duplicate.gravity_torques(state[0]), expected)
-        robot.mass_matrix(state[0])
-        duplicate.gravity = (0, 0, 0)
-        np.testing.assert_array_equal(duplicate.gravity_torques(state[0]), 0.0)
-        np.testing.assert_array_equal(robot.gravity_torques(state[0]), expected)
-
-
 def test_robots_can_be_sent_to_other_processes(robot, state):
     robot.gravity = (1, 2, 3)
     robot.gravity_torques(state[0])
@@ -540,18 +528,3 @@ def test_robots_can_be_sent_to_other_processes(robot, state):
 def test_every_error_is_in_one_tree():
     for error in (ArgumentError, InertiaError, UnknownNameError):
         assert issubclass(error, ScrewDynamicsError)
-
-
-@BACKENDS
-@pytest.mark.parametrize('floating', [False, True])
-def test_random_configurations_of_stacks(backend, floating):
-    """A smoke test of all functions at once on stacks, floating joints among them."""
-    robot = Robot(
-        random_description(4, 5, ('revolute', 'floating')), floating_base=floating, backend=backend
-    )
-    rng = np.random.default_rng(0)
-    q, v = random_configuration(robot, rng, (3,)), rng.uniform(-1, 1, (3, robot.nv))
-    tau = robot.inverse_dynamics(q, v, v)
-    np.testing.assert_allclose(robot.forward_dynamics(q, v, tau), v, atol=1e-10)
-    for k in range(3):
-        same(robot.inverse_dynamics(q[k], v[k], v[k]), tau[k])
