@@ -24,8 +24,8 @@ comes from a second function robot_steps with a struct for its memory, which rob
 writes my_law.h and my_law.c, a control law for this robot with a documented binary interface: a
 function update, and constants with its version, sizes, fields, parameters and hashes. Names of laws
 are those of the library, module:law and file.py:law; + adds laws. The C++ class ControlLaw of
-screw_dynamics_msgs/control_law.hpp loads the shared object that the commands in my_law.h make of
-it. With --target, -DMY_LAW_OBJECT and my_law.o give the bits of this package.
+screw_dynamics_control/control_law.hpp loads the shared object that the commands in my_law.h make
+of it. With --target, -DMY_LAW_OBJECT and my_law.o give the bits of this package.
 """
 
 from __future__ import annotations

@@ -149,6 +149,12 @@ class DescriptionSource:
         return self.active is not None and self.candidates()[0].text == self.active.text
 
     @property
+    def fault(self) -> str:
+        """Why the active description may not be that of the robot, empty if it is."""
+        is_old = self.active is not None and not self.is_wanted
+        return self.reason or ('another robot description is being compiled' if is_old else '')
+
+    @property
     def ignores_topic(self) -> bool:
         """Whether the parameter is in use and the topic offers another description."""
         return (

@@ -88,6 +88,8 @@ SOURCES = ('benchmarks', 'examples', 'launch', 'screw_dynamics_ros', 'studies', 
 FILES = (
     *PAGES,
     'screw_dynamics_msgs/package.xml',
+    'screw_dynamics_control/package.xml',
+    'screw_dynamics_control/**/*.[ch]pp',
     '*.py',
     *(f'{folder}/**/*.py' for folder in SOURCES),
 )

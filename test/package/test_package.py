@@ -25,7 +25,7 @@ from support.paths import ROOT
 from support.working_tree import tracked
 
 PACKAGE = ROOT / 'screw_dynamics_ros'
-STAND_INS = ('tools/tf2_msgs', 'tools/control_msgs')
+STAND_INS = ('tools/tf2_msgs', 'tools/control_msgs', 'tools/pal_statistics_msgs')
 
 # rosdep keys of what is imported under another name; what is not here is a ROS package.
 ROSDEP_KEYS = {
@@ -42,6 +42,7 @@ ROSDEP_KEYS = {
 # depends on it.
 OPTIONAL = {
     'screw_dynamics_msgs',
+    'pal_statistics_msgs',
     'rviz2',
     'plotjuggler',
     'foxglove_bridge',
@@ -97,7 +98,8 @@ def imported_packages(path: Path) -> set[str]:
 
 def test_one_version():
     version = manifest().findtext('version')
-    assert manifest(ROOT / 'screw_dynamics_msgs').findtext('version') == version
+    for folder in ('screw_dynamics_msgs', 'screw_dynamics_control'):
+        assert manifest(ROOT / folder).findtext('version') == version
     if screw_dynamics_ros.__version__ != '0+uninstalled':
         assert screw_dynamics_ros.__version__ == version
 
@@ -109,7 +111,9 @@ def test_setup_takes_its_texts_from_the_manifest(arguments):
     assert 'Apache License' in (ROOT / 'LICENSE').read_text()
 
 
-@pytest.mark.parametrize('folder', ['.', 'screw_dynamics_msgs', *STAND_INS])
+@pytest.mark.parametrize(
+    'folder', ['.', 'screw_dynamics_msgs', 'screw_dynamics_control', *STAND_INS]
+)
 def test_manifests_are_format_3(folder):
     text = (ROOT / folder / 'package.xml').read_text()
     assert 'xml-model' in text

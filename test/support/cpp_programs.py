@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -15,14 +16,18 @@ import pytest
 from support.paths import ROOT
 
 COMPILER, CPP = shutil.which('gcc'), shutil.which('g++')
+CPUINFO = Path('/proc/cpuinfo')
+needs_fma = pytest.mark.skipif(
+    not (CPUINFO.exists() and ' fma ' in CPUINFO.read_text()), reason='no fused multiply-add'
+)
 needs_compilers = pytest.mark.skipif(COMPILER is None or CPP is None, reason='no C++ compiler')
 
 FLAGS = ['-O2', '-fno-math-errno', '-ffp-contract=fast', '-shared', '-fPIC']
 STRICT = ['-std=c99', '-Wall', '-Wextra', '-pedantic', '-Werror']
 CPP_FLAGS = ['-std=c++17', '-Wall', '-Wextra', '-Wconversion', '-Wshadow', '-pedantic', '-Werror']
 SANITIZERS = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all']
-INCLUDE = ROOT / 'screw_dynamics_msgs' / 'include'
-HEADER = INCLUDE / 'screw_dynamics_msgs' / 'control_law.hpp'
+INCLUDE = ROOT / 'screw_dynamics_control' / 'include'
+HEADER = INCLUDE / 'screw_dynamics_control' / 'control_law.hpp'
 
 
 def shared_object(source: Path, *flags: object) -> Path:
@@ -61,3 +66,8 @@ def run(program: Path, *arguments: str) -> list[str]:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()
+
+
+def hexadecimal(numbers: Iterable[float]) -> str:
+    """Return numbers as text without rounding."""
+    return ' '.join(float(number).hex() for number in numbers)

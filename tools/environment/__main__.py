@@ -30,7 +30,9 @@ from prerequisites import chosen_wheels, require, sourced_ros
 
 ROOT = Path(__file__).resolve().parents[2]
 # Interface packages without wheels.
-STAND_INS = (ROOT / 'tools/tf2_msgs', ROOT / 'tools/control_msgs')
+STAND_INS = tuple(
+    ROOT / 'tools' / name for name in ('tf2_msgs', 'control_msgs', 'pal_statistics_msgs')
+)
 SHARED_FOLDERS = ('launch', 'config', 'urdf', 'rviz')
 
 # Runs at every start of the environment's Python: ROS 2 wheels do not tell where they are.

@@ -113,6 +113,13 @@ def lines(report: AnnotationReport) -> list[str]:
     empty = [topic for topic, count in report.topics.items() if not count]
     if empty:
         text.append(f'no message on {", ".join(empty)}: {report.why_empty}')
+    text += [
+        f'{topic}: none for {report.states - count} of {report.states} states: near a singularity '
+        'the joints do not determine all of it (reduced_wrench contains the rest), or the observer '
+        'has not settled'
+        for topic, count in report.topics.items()
+        if '/wrench/' in topic and 0 < count < report.states
+    ]
     return text
 
 

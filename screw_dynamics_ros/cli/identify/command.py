@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.annotation.unloaded_residual import UnloadedResidual, unloaded_residual
+from screw_dynamics_ros.core.description.friction import FRICTION
 from screw_dynamics_ros.core.identification import (
     DynamicIdentification,
     EffortModel,
@@ -127,16 +128,19 @@ def outcome(options: argparse.Namespace, progress: Callable[..., object]) -> Out
     if options.payload and are_poses(given.recordings):
         return weighed(options, given)
     result, residual = identified(options, given)
+    is_wrong = any(finding.severity == 'error' for finding in result.findings)
+    files = {
+        URDF: output_files.identified_urdf(given.text, result),
+        PARAMETERS: output_files.parameter_file(result, options.payload, residual),
+    }
     return Outcome(
         f'Identification of {result.description.name}',
         report.of_fit(result, given.notes, residual),
-        {
-            URDF: output_files.identified_urdf(given.text, result),
-            PARAMETERS: output_files.parameter_file(result, options.payload, residual),
-        },
+        {} if is_wrong else files,
         result,
         'report',
         [report.groups(result)],
+        NEGATIVE if is_wrong else DONE,
     )
 
 
@@ -214,6 +218,7 @@ def identified(
                 payload_link=options.payload,
                 stribeck_speed=options.stribeck,
                 smoothing=options.smoothing,
+                terms=options.friction,
             ),
             scale=scale[0] if scale in (('auto',), ('known',)) else scale,
             cutoff=options.cutoff,
@@ -274,7 +279,10 @@ def write(folder: Path, found: Outcome) -> Path | None:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options of the command line."""
-    negative = 'with --check: efforts of a moving joint are poorly modeled (R2 below 0.8)'
+    negative = (
+        'wrong units of positions (only the report is written); with --check: efforts of a moving '
+        'joint are poorly modeled (R2 below 0.8)'
+    )
     parser = command_parser('identify', __doc__, exit_statuses(negative))
     add = partial(option, parser)
     add('recordings RECORDING', kind=Path, nargs='+')
@@ -326,6 +334,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         '--stribeck SPEED',
         'estimate Stribeck friction, which is halved at this speed [rad/s, m/s]',
         positive,
+    )
+    add(
+        '--friction A,B',
+        f'terms of friction to estimate for all joints, of {", ".join(FRICTION)}',
+        some_of(FRICTION),
+        (),
     )
     add(
         '--smoothing SMOOTHING',

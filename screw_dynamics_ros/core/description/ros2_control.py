@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from xml.dom.minidom import Element
+from xml.etree import ElementTree
 
 from ..errors import ArgumentError, DescriptionError
 from .robot_description import Finding
@@ -25,6 +26,11 @@ _EXPRESSION = re.compile(r'\$\{|\$\(|^\{[^{}:"\',]+\}$')
 
 BOOLEANS = ('true', 'false')
 GAINS = ('kp', 'kd')  # parameters of a joint with an impedance drive
+
+#: Component of cm_topic_hardware_component (ros-controls/topic_based_hardware_interfaces, 1.1.0)
+#: that writes each value of its messages called state_interface.<name> into that state interface.
+MESSAGE_PLUGIN = 'cm_topic_hardware_component/CMTopicSystem'
+MESSAGE_PREFIX = 'state_interface.'
 
 #: Stiffness and damping of an impedance drive [N m/rad, N m s/rad; N/m, N s/m].
 Gains = tuple[float, float]
@@ -90,6 +96,38 @@ def read_ros2_control(
     [('elbow', ('effort',))]
     """
     return tuple(map(_component, children(robot_element(text_or_path), 'ros2_control')))
+
+
+def sensor_tag(name: str, sensors: Mapping[str, Sequence[str]]) -> str:
+    """Return the `<ros2_control>` tag of a component that reads state interfaces from messages.
+
+    Parameters
+    ----------
+    name : str
+        Of the component; its node has this name in lower case.
+    sensors : mapping
+        Names of the state interfaces of each sensor.
+
+    Examples
+    --------
+    >>> print(sensor_tag('estimates', {'contact': ['raised']}))
+    <ros2_control name="estimates" type="system">
+      <hardware>
+        <plugin>cm_topic_hardware_component/CMTopicSystem</plugin>
+      </hardware>
+      <sensor name="contact">
+        <state_interface name="raised" />
+      </sensor>
+    </ros2_control>
+    """
+    tag = ElementTree.Element('ros2_control', name=name, type='system')
+    ElementTree.SubElement(ElementTree.SubElement(tag, 'hardware'), 'plugin').text = MESSAGE_PLUGIN
+    for sensor, interfaces in sensors.items():
+        element = ElementTree.SubElement(tag, 'sensor', name=sensor)
+        for interface in interfaces:
+            ElementTree.SubElement(element, 'state_interface', name=interface)
+    ElementTree.indent(tag)
+    return ElementTree.tostring(tag, encoding='unicode')
 
 
 def commanded_joints(

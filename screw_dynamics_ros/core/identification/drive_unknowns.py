@@ -14,7 +14,7 @@ Garrec 2010 for friction by load.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -158,6 +158,7 @@ class DriveUnknowns:
         estimate: frozenset[str],
         stribeck_speed: float | None,
         smoothing: float,
+        terms: Collection[str] = (),
     ) -> None:
         self.joints, self._tree = robot.joint_names, robot.tree
         drives = robot.drives  # each access computes them
@@ -172,7 +173,7 @@ class DriveUnknowns:
             for name, kind in KINDS.items()
             for k, drive in enumerate(self.drives)
             if kind.group in estimate
-            and kind.exists(drive)
+            and (kind.exists(drive) or name in terms)
             and (name != 'stribeck' or stribeck_speed is not None)
         ]
         coupled = bool(robot.tree.motors)
@@ -188,7 +189,8 @@ class DriveUnknowns:
     @property
     def depend_on_load(self) -> bool:
         """Whether the friction of a drive depends on its load."""
-        return any(drive.depends_on_load for drive in self.drives)
+        by_load = any(FRICTION[name].by_load for name, _ in self.unknowns if name in FRICTION)
+        return by_load or any(drive.depends_on_load for drive in self.drives)
 
     @property
     def nominal(self) -> Array:

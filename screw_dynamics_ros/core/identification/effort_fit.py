@@ -20,7 +20,7 @@ mechanics* (autocorrelation time, effective number of samples).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +105,16 @@ class EffortFit:
         result = np.ones(len(self.gains), dtype=bool)
         result[list(self.free)] = self.identified[len(self.x) :]
         return result
+
+    def with_common_error(self, deviation: float) -> EffortFit:
+        """Return the fit with an error of the common scale of all parameters in its intervals.
+
+        `deviation` is relative; the gains have the reciprocal error.
+        """
+        change = deviation * np.concatenate([self.x, -self.gains[list(self.free)]])
+        covariance = self.covariance + np.outer(change, change)
+        share = np.diag(covariance) / np.maximum(np.diag(self.covariance), 1e-300)
+        return replace(self, covariance=covariance, freedom=self.freedom * share**2)
 
     def torques(self, given: EffortEquations) -> Array:
         """Return the modeled torques (M, n) minus the offsets."""

@@ -30,6 +30,9 @@ MAX_UNIT_CHANGE = 1.5  # change of gains above which prior deviations are comput
 #: Suffixes of the parameters on which gravity torques depend.
 MOMENTS = ('/m', '/mx', '/my', '/mz')
 
+#: Prior relative standard deviation of the common error of nominal masses, if they fix the scale.
+MASS_DEVIATION = 0.125
+
 GROUPING_TOLERANCE = 1e-9  # smaller singular values of groupings are zero
 
 
@@ -69,8 +72,14 @@ class EffortProblem:
 
     def fit(self) -> EffortFit:
         """Return base parameters and gains."""
+        found = self._fit()
+        return found.with_common_error(MASS_DEVIATION) if self.by_nominal_masses else found
+
+    def _fit(self) -> EffortFit:
         joints = self.unknowns.robot.joint_names
         scale = self.options.scale
+        # An unknown payload multiplies efforts, too; the fit separates it from gains.
+        has_payload = bool(self.unknowns.model.payload_link)
         gains = np.array([check.sign for check in self.checks])
         if scale == 'known':
             return self._solve(np.ones(len(joints)), [])
@@ -80,7 +89,7 @@ class EffortProblem:
             identified = [check for check in self.checks if check.identified]
             free = [i for i in reporting if self.checks[i].is_scaled]
             # A driver that reports currents does so for all joints.
-            if 2 * len(free) > len(identified):
+            if 2 * len(free) > len(identified) or (has_payload and free):
                 free = reporting
             elif not free:
                 free = self._unlike(reporting)
@@ -99,7 +108,7 @@ class EffortProblem:
             for i, deviation in zip(free, deviations)
             if abs(abs(fit.gains[i]) - 1.0) < 3.0 * deviation
         ]
-        if not likely or free == reporting:
+        if not likely or (free == reporting and not has_payload):
             return fit
         gains = fit.gains.copy()
         gains[likely] = np.sign(gains[likely])

@@ -17,7 +17,8 @@ from ..types import Array
 from .effort_check import EffortCheck
 from .effort_equations import EffortEquations
 from .effort_fit import EffortFit
-from .result import Torques, quantiles
+from .effort_problem import MASS_DEVIATION
+from .result import Torques, quantiles, scale_intervals
 from .state_checks import joints_subject
 from .unknowns import Unknowns
 
@@ -32,6 +33,9 @@ MASS_CHANGE = 0.25
 
 #: Factor between efforts and nominal torques that errors of nominal masses do not explain.
 COMMON_GAIN = 1.4
+
+#: Coefficients of groupings below this come from rounded geometry (angles with few digits).
+NEGLIGIBLE = 1e-6
 
 #: Offsets above this fraction of the torques of a joint are faults.
 LARGE_OFFSET = 0.1
@@ -55,12 +59,13 @@ def all_findings(
         'warning',
         'efforts',
         'the scale of no joint is known: motions determine ratios only, and the nominal masses fix '
-        'the scale; scales, inertias and friction have the relative error of these masses',
+        'the scale; intervals of scales, inertias and friction contain a common error of these '
+        f'masses of {MASS_DEVIATION:.1%} (standard deviation)',
         'name a joint whose scale is known, or add a recording with a known payload',
     )
     return (
         *_silent_joints(checks, fit, moves, absent),
-        *_effort_findings(checks, fit),
+        *_effort_findings(checks, fit, unknowns),
         *_offset_findings(unknowns, fitted, fit, offsets),
         *([scale] if by_nominal_masses else []),
         *_motion_findings(unknowns, fitted, moves & ~np.isnan(fit.noise)),
@@ -95,8 +100,12 @@ def _silent_joints(
         )
 
 
-def _effort_findings(checks: tuple[EffortCheck, ...], fit: EffortFit) -> Iterator[Finding]:
-    deviations = np.sqrt(np.diag(fit.covariance))[len(fit.x) :]
+def _effort_findings(
+    checks: tuple[EffortCheck, ...], fit: EffortFit, unknowns: Unknowns
+) -> Iterator[Finding]:
+    gains, count = fit.gains[list(fit.free)], len(fit.x)
+    shares = np.sqrt(np.diag(fit.covariance))[count:] / np.abs(gains)
+    intervals = scale_intervals(1.0 / gains, shares, fit.freedom[count:])
     for i, check in enumerate(checks):
         subject = f'joint {check.joint}'
         if np.isnan(fit.noise[i]):
@@ -110,22 +119,22 @@ def _effort_findings(checks: tuple[EffortCheck, ...], fit: EffortFit) -> Iterato
             )
         if i in fit.free:
             k = fit.free.index(i)
-            scale = 1.0 / fit.gains[i]
-            half = float(quantiles(0.95, fit.freedom)[len(fit.x) + k])
-            error = half * deviations[k] / fit.gains[i] ** 2
-            identified = bool(fit.identified[len(fit.x) + k])
+            scale, (low, high) = 1.0 / fit.gains[i], intervals[k].tolist()
+            identified = bool(fit.identified[count + k])
+            if identified and low <= np.sign(scale) <= high:
+                continue
             yield Finding(
                 'warning',
                 subject,
                 'efforts are not torques (currents, or a gear ratio is missing): '
-                f'{between(abs(scale), error)} N m or N per unit'
+                f'{between(abs(scale), (high - low) / 2.0)} N m or N per unit'
                 if identified
                 else 'the scale of its efforts cannot be separated from the inertia that it moves',
                 f'effort_scale {scale:.4g}'
                 if identified
                 else 'load the joint by gravity, or --scale',
             )
-        elif check.is_scaled:
+        elif check.is_scaled and not unknowns.model.payload_link:
             yield Finding(
                 'warning',
                 subject,
@@ -243,11 +252,11 @@ def mass_findings(
     masses = f'{identified:.4g} kg are identified, {described:.4g} kg described'
     offsets = [k for k, name in enumerate(unknowns.names) if name.endswith('/offset')]
     weights = [k for k, name in enumerate(unknowns.names) if name.endswith('/m')]
-    hidden = (np.abs(grouping[:, weights]) > 0.0).any(axis=1)
+    hidden = (np.abs(grouping[:, weights]) > NEGLIGIBLE).any(axis=1)
     joints = [
         unknowns.names[k].removesuffix('/offset')
         for k in offsets
-        if (hidden & (np.abs(grouping[:, k]) > 0.0)).any()
+        if (hidden & (np.abs(grouping[:, k]) > NEGLIGIBLE)).any()
     ]
     if joints:
         yield Finding(

@@ -46,6 +46,7 @@ from .findings import (
     payload_findings,
     torque_findings,
 )
+from .missing_friction import friction_findings, missing_terms
 from .options import IdentificationOptions, check_options
 from .physical_fit import fit_bodies
 from .pseudo_inertia import inertia_of, parameters_of, physical
@@ -60,7 +61,7 @@ from .recording import (
     moving,
 )
 from .result import DynamicIdentification, Torques
-from .unknowns import Unknowns
+from .unknowns import EffortModel, Unknowns
 
 DEFAULT = IdentificationOptions()
 
@@ -117,6 +118,24 @@ def identify_recordings(
 
     Raises as `identify_dynamics`.
     """
+    result, problem, every = _identify(robot, recordings, options)
+    if not result.torques.held_out.any():
+        return result
+    moves = moving(recordings)
+    residuals = result.torques.measured - result.torques.identified
+
+    def again(model: EffortModel) -> DynamicIdentification:
+        return _identify(robot, recordings, replace(options, model=model))[0]
+
+    terms = missing_terms(problem.unknowns, every, residuals, moves)
+    found = friction_findings(result, terms, again)
+    return replace(result, findings=(*result.findings, *found))
+
+
+def _identify(
+    robot: DynamicModel, recordings: Sequence[JointRecording], options: IdentificationOptions
+) -> tuple[DynamicIdentification, EffortProblem, EffortEquations]:
+    """Return the dynamics that best fit recordings, the problem, and all equations."""
     check_options(options, robot)
     if not recordings:
         raise ArgumentError('no recordings given')
@@ -145,8 +164,12 @@ def identify_recordings(
         problem, fit, held_out = fitted_to(every)
         delay = estimated_delay(every, fit.gains, *source)
         if delay.is_certain:
-            every = without_delay(every, delay.value, *source)
-            problem, fit, held_out = fitted_to(every)
+            shifted = without_delay(every, delay.value, *source)
+            other = fitted_to(shifted)
+            if held_out_error(other, fit) < held_out_error((problem, fit, held_out), fit):
+                every, (problem, fit, held_out) = shifted, other
+            else:
+                delay = replace(delay, helps=False)
         theta, success = fit_bodies(unknowns, grouping, fit.information, problem.L)
         change = np.abs(grouping @ (theta - unknowns.estimate))
         unknowns.estimate = theta
@@ -154,8 +177,19 @@ def identify_recordings(
         if not unknowns.drives.depend_on_load or (change <= small).all():
             break
     found = [*faults, *delay_findings(delay)]
-    rows = every, held_out
-    return _result(problem, fit, theta, success, rows, delay, cutoff, moves, found, absent(runs))
+    rows, away = (every, held_out), absent(runs)
+    result = _result(problem, fit, theta, success, rows, delay, cutoff, moves, found, away)
+    return result, problem, every
+
+
+def held_out_error(
+    found: tuple[EffortProblem, EffortFit, EffortEquations], reference: EffortFit
+) -> float:
+    """Return the mean square error of efforts by the noise of a reference; held out if any are."""
+    problem, fit, held_out = found
+    rows = held_out if len(held_out.t) else problem.fitted
+    e = (fit.gains * fit.torques(rows) - rows.effort) / reference.noise
+    return float(np.nanmean(e**2))
 
 
 def _result(

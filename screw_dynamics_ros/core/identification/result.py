@@ -143,14 +143,9 @@ class DynamicIdentification:
         return np.stack([self.values - half, self.values + half], axis=1)
 
     def scale_intervals(self, probability: float = 0.95) -> Array:
-        """Return confidence intervals (n, 2) of `effort_scale`.
-
-        They are those of its reciprocal, the gain, in which the fit is nearly linear.
-        """
+        """Return confidence intervals (n, 2) of `effort_scale`."""
         share = self.scale_deviation / np.abs(self.effort_scale)
-        share = share * quantiles(probability, self.scale_freedom)
-        ends = self.effort_scale / np.stack([1.0 + share, np.maximum(1.0 - share, 0.0)])
-        return np.sort(ends.T)
+        return scale_intervals(self.effort_scale, share, self.scale_freedom, probability)
 
     def errors(self, held_out: bool = True) -> tuple[Array, Array, Array]:
         """Return root mean squares (n,): torque, error of the identified and the nominal model.
@@ -165,6 +160,22 @@ class DynamicIdentification:
             _rms(measured - self.torques.identified[rows]),
             _rms(self.torques.reported[rows] - self.torques.nominal[rows]),
         )
+
+
+def scale_intervals(
+    scale: Array, deviation: Array, freedom: Array, probability: float = 0.95
+) -> Array:
+    """Return confidence intervals (n, 2) of scales of efforts with relative standard deviations.
+
+    They are those of the reciprocal, the gain, in which the fit is nearly linear.
+
+    >>> scale_intervals(np.array([10.0]), np.array([0.1]), np.array([1e9])).round(2)
+    array([[ 8.36, 12.44]])
+    """
+    share = deviation * quantiles(probability, freedom)
+    with np.errstate(divide='ignore'):  # an infinite end
+        ends = scale / np.stack([1.0 + share, np.maximum(1.0 - share, 0.0)])
+    return np.sort(ends.T)
 
 
 def quantiles(probability: float, freedom: Array) -> Array:

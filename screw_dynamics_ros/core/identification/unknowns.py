@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..description.friction import FRICTION
 from ..description.rigid_body import RigidBody
 from ..dynamics.regressor import PARAMETERS, independent_columns, inertial_parameters
 from ..errors import ArgumentError, UnknownNameError
@@ -53,12 +54,15 @@ class EffortModel:
         With it, friction has a term `stribeck` (breakaway minus Coulomb) that decays with speed.
     smoothing : float
         Smoothing of dry friction, as in `Drive` [rad/s, m/s].
+    terms : tuple of str
+        Further terms of `FRICTION` that are estimated for all drives, such as 'load_friction'.
     """
 
     estimate: Collection[str] = GROUPS
     payload_link: str = ''
     stribeck_speed: float | None = None
     smoothing: float = 0.01
+    terms: tuple[str, ...] = ()
 
 
 class Unknowns:
@@ -84,7 +88,7 @@ class Unknowns:
         _check(robot, model, load)
         self.robot, self.model, self.load = robot, model, load
         self.drives = DriveUnknowns(
-            robot, frozenset(model.estimate), model.stribeck_speed, model.smoothing
+            robot, frozenset(model.estimate), model.stribeck_speed, model.smoothing, model.terms
         )
         frames = robot.tree.frames
         phi = inertial_parameters(robot.description, tuple(frames))
@@ -299,6 +303,9 @@ class Unknowns:
 
 
 def _check(robot: DynamicModel, model: EffortModel, load: KnownLoad | None) -> None:
+    wrong = [name for name in model.terms if name not in FRICTION]
+    if wrong:
+        raise UnknownNameError(f'terms: no {wrong[0]!r}; choose from {", ".join(FRICTION)}')
     unknown = [group for group in model.estimate if group not in GROUPS]
     if unknown:
         raise UnknownNameError(f'estimate: no {unknown[0]!r}; choose from {", ".join(GROUPS)}')

@@ -39,7 +39,7 @@ from ..model.link_inertias import LinkInertias
 from ..model.parts import HostPart, OutputGroup, Stage, StateStep
 from ..model.payloads import Payloads
 from ..model.running_model import PlacesOfJoints, RunningModel, is_same_robot, place_joints
-from ..parameters import base_parameters, model_state_parameters
+from ..parameters import base_parameters, controller_topic_parameters, model_state_parameters
 from ..parameters.drive_parameters import DriveParameters
 from ..services import requests
 from ..services.estimation_services import PayloadEstimation
@@ -47,6 +47,7 @@ from ..services.payload_services import DriverPayload, LinkInertiaService, Paylo
 from . import statuses
 from .base_source import BaseSource
 from .compiled_loop import CompiledLoop, compiled_loop
+from .controller_topics import ControllerTopics
 from .drawing import DrawingProcess
 from .gravity_source import GravitySource
 from .measured_input import MeasuredInput
@@ -62,7 +63,11 @@ from .state_pipeline import StatePipeline
 HOUSEKEEPING_PERIOD_S = 0.1  # between checks of subscribers and new descriptions
 
 #: Parameters with which the robot is compiled again.
-COMPILED = {model_state_parameters.PARTS, base_parameters.SOURCE.name}
+COMPILED = {
+    model_state_parameters.PARTS,
+    base_parameters.SOURCE.name,
+    *controller_topic_parameters.SHAPING,
+}
 
 
 class ModelHost:
@@ -137,11 +142,16 @@ class ModelHost:
             self.effort_shares,
         )
         self.model_state = self.states.model_state = ModelStateTopic(node, self.parameters)
+        self.controller_topics = ControllerTopics(
+            node, self.parameters, lambda: self.source.descriptions.fault
+        )
+        self.endings.append(self.controller_topics)
         self.base_source = BaseSource(node, self.parameters, self.states)
         self.multi_dof_source = MultiDofSource(node, self.parameters, self.states)
         self.gravity_source = GravitySource(node, self.parameters, self.states, self.gravity)
         self.diagnostics.add(self.payload_status)
         self.diagnostics.add(self.model_state.status)
+        self.diagnostics.add(self.controller_topics.status)
         self.drawing = DrawingProcess()
         self.parts: list[HostPart] = [
             self.base_source,
@@ -353,6 +363,7 @@ class ModelHost:
         self.states.channels = [
             *channels,
             *self.model_state.bind(channels, model, mapper, prefix),
+            *self.controller_topics.bind(channels),
         ]
         self.states.look_for_listeners()
         if is_new:

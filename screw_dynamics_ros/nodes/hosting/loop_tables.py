@@ -25,6 +25,7 @@ from screw_dynamics_ros.ros.data_path.rcl import (
     Rcl,
 )
 from screw_dynamics_ros.ros.data_path.records import (
+    CopiedPart,
     InputRecord,
     LoopRecord,
     LoopStep,
@@ -43,7 +44,6 @@ from screw_dynamics_ros.ros.topics.taken_message import ID_SIZE, STRUCT
 
 from ..model.parts import Stage, StateStep
 from ..model.running_model import RunningModel
-from .model_state import Encoder
 from .state_input import StateInput
 
 NO_PUBLISHER = b'\xff' * ID_SIZE  # not the identifier of a publisher
@@ -252,9 +252,13 @@ class LoopTables:
         listened = pipeline.listened
         for channel in self._gates.keys() - set(pipeline.channels):
             del self._gates[channel]  # of another model
+        parts: list[CopiedPart] = []
         for channel in listened:
             self._fill(channel)
-        self.loop.channels = tuple(listened)
+            channel.first_part = len(parts)
+            parts += getattr(channel.message, 'parts', ())
+            channel.end_part = len(parts)
+        self.loop.channels, self.loop.parts = tuple(listened), tuple(parts)
         # Several outputs may share one function.
         refreshes = (channel.refresh for channel in listened)
         self._refreshed = list(dict.fromkeys(refresh for refresh in refreshes if refresh))
@@ -262,9 +266,8 @@ class LoopTables:
     def _fill(self, channel: Channel) -> None:
         """Write the record of an output."""
         channel.needs = c.VELOCITY * channel.velocity + c.EFFORT * channel.effort
-        encoder = channel.message if isinstance(channel.message, Encoder) else None
         template = getattr(channel.message, 'template', channel.message)
-        channel.is_model_state, channel.is_published = encoder is not None, channel.is_sent
+        channel.is_published = channel.is_sent
         channel.handle = None
         if isinstance(template, Template) and channel.is_sent:
             channel.handle = self.functions.publisher(channel)
@@ -279,8 +282,6 @@ class LoopTables:
             channel.conditions = tuple(channel.gates)
             if channel.snapshot is not None:
                 channel.snapshot.connect()
-            if encoder is not None:
-                self.loop.parts = tuple(encoder.parts)
 
     # --- steps ----------------------------------------------------------------------------------
 

@@ -23,7 +23,13 @@ from screw_dynamics_ros.ros.parameters import Parameters
 from ..model.actuated import actuated
 from ..model.payloads import Payloads
 from ..model.running_model import RunningModel
-from ..parameters import base_parameters, payload_parameters, shared_parameters, state_parameters
+from ..parameters import (
+    base_parameters,
+    controller_topic_parameters,
+    payload_parameters,
+    shared_parameters,
+    state_parameters,
+)
 from ..parameters.gravity_parameters import PARAMETER
 from ..parameters.per_joint import effort_calibration
 
@@ -77,6 +83,7 @@ class ModelParameters:
         self.gravity[:] = self.declared['gravity']
         base_parameters.check(self.declared, {})
         payload_parameters.check(self.declared, {}, None)
+        controller_topic_parameters.check(self.declared.values)
         if self.declared['effort_condition']:
             read_condition(self.declared['effort_condition'])
         payload_parameters.put(self.declared, payloads)
@@ -111,6 +118,7 @@ class ModelParameters:
             robot = model.robot
             effort_calibration({**self.declared.values, **values}, actuated(robot).sensed)
         payload_parameters.check(self.declared, values, robot)
+        controller_topic_parameters.check({**self.declared.values, **values})
         self._check_elsewhere(values)
 
     def _follow(self) -> None:

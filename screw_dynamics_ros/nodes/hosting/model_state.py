@@ -17,7 +17,7 @@ from std_msgs.msg import Header
 
 from screw_dynamics_ros.core.outputs import unit_of
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.data_path.records import ModelStatePart
+from screw_dynamics_ros.ros.data_path.records import CopiedPart
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
 from screw_dynamics_ros.ros.messages.serialized import Contents, Template
@@ -123,10 +123,12 @@ class ModelStateTopic:
         )
         names = {part.name.partition('/')[0] for part in layout.parts}
         self._absent = [name for name in wanted if name not in names | {model_state_parameters.ALL}]
-        encoder = Encoder(message(layout), layout, vectors, self._read)
+        encoder = model_state_encoder(layout, [*vectors, *self._read])
         self.channel = Channel(
             self._publishers.get(ModelState, '~/model_state'), encoder, rank=RANK
         )
+        for each in self._read:
+            each.readers.append(self.channel)
         if layout != self.layout:
             self.layout = layout
             publisher = self._publishers.get(
@@ -137,11 +139,9 @@ class ModelStateTopic:
         return [self.channel]
 
     def follow(self) -> None:
-        """Set for each output whether the model state reads it and whether its topic is muted."""
-        is_read = self.channel is not None and self.channel.listeners > 0
+        """Set for each output whether its topic is muted."""
         separate = self._parameters[model_state_parameters.SEPARATE]
         for channel in self._read:
-            channel.is_read = is_read
             # Controllers must not lose their commands.
             channel.is_muted = not separate and channel.follows_states
 
@@ -168,52 +168,47 @@ class ModelStateTopic:
 
 
 class Encoder:
-    """Encodes model states.
+    """Encodes messages with the numbers of several outputs.
 
     Parameters
     ----------
     template : Template
-    layout : ModelStateLayout
-    vectors : sequence of JointVector
-        The first parts.
-    channels : sequence of Channel
-        The other ones.
-
-    Attributes
-    ----------
-    template : Template
-    parts : list of ModelStatePart
+    parts : sequence of CopiedPart
     """
 
-    def __init__(
-        self,
-        template: Template,
-        layout: ModelStateLayout,
-        vectors: Sequence[JointVector],
-        channels: Sequence[Channel],
-    ) -> None:
-        self.template = template
-        count = len(layout.parts)
-        places = located(template.fill(np.zeros(count + layout.size), 0))
-        valid, age = template.bytes_at(places.valid, count), template.array(0, count)
-        data = template.array(count, layout.size) if layout.size else np.zeros(0)
-        sources: list[JointVector | Channel] = [*vectors, *channels]
-        self.parts = [
-            encoded_part(source, valid[k : k + 1], age[k : k + 1], data[part.offset :][: part.size])
-            for k, (part, source) in enumerate(zip(layout.parts, sources))
-        ]
+    def __init__(self, template: Template, parts: Sequence[CopiedPart]) -> None:
+        self.template, self.parts = template, parts
 
     def __call__(self, stamp: bytes) -> bytes:
         """Return the message with the numbers of the current joint state."""
         return self.template.encode(stamp)
 
 
-def encoded_part(
-    source: JointVector | Channel, valid: NDArray[np.uint8], age: Array, data: Array
-) -> ModelStatePart:
+def model_state_encoder(
+    layout: ModelStateLayout, sources: Sequence[JointVector | Channel]
+) -> Encoder:
+    """Return the encoder of model states; the sources are those of the parts."""
+    template, count = message(layout), len(layout.parts)
+    places = located(template.fill(np.zeros(count + layout.size), 0))
+    valid, age = template.bytes_at(places.valid, count), template.array(0, count)
+    data = template.array(count, layout.size) if layout.size else np.zeros(0)
+    parts = [
+        copied_part(source, data[part.offset :][: part.size], valid[k : k + 1], age[k : k + 1])
+        for k, (part, source) in enumerate(zip(layout.parts, sources))
+    ]
+    return Encoder(template, parts)
+
+
+def copied_part(
+    source: JointVector | Channel,
+    data: Array,
+    valid: NDArray[np.uint8],
+    age: Array,
+    missing: float = np.nan,
+) -> CopiedPart:
     """Return the part of a message with the numbers of an output or of a vector."""
-    part = ModelStatePart()
-    part.valid, part.age, part.data = valid, age, data
+    part = CopiedPart()
+    part.valid, part.age, part.data, part.missing = valid, age, data, missing
     if isinstance(source, JointVector):
         part.needs, part.since = source.needs, np.full(1, NEVER_STAMP, dtype=np.int64)
         pairs = [(data, source.values)]

@@ -13,6 +13,7 @@ from screw_dynamics_ros.ros.process.executor import EXECUTORS
 from . import (
     base_parameters,
     closure_parameters,
+    controller_topic_parameters,
     drive_parameters,
     gravity_parameters,
     model_state_parameters,
@@ -113,6 +114,7 @@ TABLE = (
     payload_parameters.DRIVER,
     closure_parameters.SPECIFICATION,
     *model_state_parameters.TABLE,
+    *controller_topic_parameters.TABLE,
     Specification(
         'frame_prefix',
         '',

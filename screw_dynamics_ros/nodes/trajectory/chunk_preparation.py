@@ -21,8 +21,8 @@ from screw_dynamics_ros.core.motion.trajectory.feasible_motion import (
     ExceededLimitError,
     significant,
 )
-from screw_dynamics_ros.core.motion.trajectory.joining import MAX_TRIES, State, free_path, joined
-from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath, refined
+from screw_dynamics_ros.core.motion.trajectory.joining import MAX_TRIES, State, joined
+from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath, completed_path, refined
 from screw_dynamics_ros.core.motion.trajectory.limits import LimitExcess
 from screw_dynamics_ros.core.motion.trajectory.required_efforts import held_at_end
 from screw_dynamics_ros.core.types import Array
@@ -197,7 +197,7 @@ def join_chunk(
 
     motion = joined(
         state,
-        free_path(time, given.q, given.v, given.a),
+        completed_path(time, given.q, given.v, given.a),
         start,
         exceeded,
         shortest=settings.join_time,

@@ -62,11 +62,11 @@ from .externals import (
 from .records import (
     DECLINED,
     STEP_FAILED,
+    CopiedPart,
     InputRecord,
     LoopRecord,
     LoopStep,
     MessageLayout,
-    ModelStatePart,
     count_message,
     count_served,
 )
@@ -399,9 +399,8 @@ def use_channels(loop: LoopRecord, start: int) -> None:
         if channel.rate is not None and not use(channel.rate, start):
             continue
         channel.state = state_of(loop, channel)
-        if channel.is_model_state:
-            for part in range(len(loop.parts)):
-                fill_part(loop.parts[part], loop.has, stamp)
+        for part in range(channel.first_part, channel.end_part):
+            fill_part(loop.parts[part], loop.has, stamp)
         if channel.state == c.VALID:
             channel.valid_stamp = stamp
             publish(channel, loop)
@@ -456,7 +455,7 @@ def publish(channel: c.ChannelRecord, loop: LoopRecord) -> None:
 
 
 @typed
-def fill_part(part: ModelStatePart, has: int, stamp: int) -> None:
+def fill_part(part: CopiedPart, has: int, stamp: int) -> None:
     """Set flag, age and numbers of a part; `has` is VELOCITY | EFFORT."""
     is_valid = part.needs & ~has == 0
     if part.channel is None:
@@ -476,7 +475,7 @@ def fill_part(part: ModelStatePart, has: int, stamp: int) -> None:
             copy(part.copies[k])
     else:
         for k in range(len(part.data)):
-            part.data[k] = math.nan
+            part.data[k] = part.missing
 
 
 @compiled_step

@@ -140,8 +140,8 @@ class LoopStep(Record):
     otherwise: Opaque | None
 
 
-class ModelStatePart(Record):
-    """A part of the model state.
+class CopiedPart(Record):
+    """Numbers of an output in a message with those of several.
 
     Attributes
     ----------
@@ -154,7 +154,9 @@ class ModelStatePart(Record):
     since : (1,) array of int
         Stamp of the last valid numbers [ns].
     valid, age, data : arrays
-        The fields of the message.
+        Flag, age [s] and numbers in the message.
+    missing : float
+        Each of the numbers if they are not valid.
     copies : tuple of Copy
     """
 
@@ -165,6 +167,7 @@ class ModelStatePart(Record):
     valid: Bytes
     age: Floats
     data: Floats
+    missing: float
     copies: tuple[Copy, ...]
 
 
@@ -242,7 +245,7 @@ class LoopRecord(Record):
     total : (1,) array
         Finite if all outputs that must be are.
     channels, parts, preparations, steps, inputs : tuples
-        Outputs, parts of the model state, steps before and after the kernel, further inputs.
+        Outputs, parts of their messages, steps before and after the kernel, further inputs.
     history : StateHistory
     wakeup : int
         The eventfd that wakes the thread for snapshots; 0 if they are used after each state.
@@ -285,7 +288,7 @@ class LoopRecord(Record):
     arguments: Opaque
     total: Floats
     channels: tuple[ChannelRecord, ...]
-    parts: tuple[ModelStatePart, ...]
+    parts: tuple[CopiedPart, ...]
     preparations: tuple[LoopStep, ...]
     steps: tuple[LoopStep, ...]
     inputs: tuple[InputRecord, ...]

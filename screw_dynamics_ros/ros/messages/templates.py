@@ -254,6 +254,16 @@ def wrench(frame_id: str) -> Template:
 
 
 @kept
+def statistics_values(kind: Any, size: int, version: int) -> Template:
+    """pal_statistics_msgs/StatisticsValues of names with a version."""
+
+    def build(stamp: Time, numbers: list[float]) -> Any:
+        return kind(header=Header(stamp=stamp), values=numbers, names_version=version)
+
+    return Template(build, size, ('time', 'string', 'doubles', 'count'))
+
+
+@kept
 def transforms(frames: Sequence[tuple[str, str]]) -> Template:
     """tf2_msgs/TFMessage; `frames` are (parent, child), numbers (x, y, z, qx, qy, qz, qw) each."""
 

@@ -241,12 +241,15 @@ def _columns_of_npz(path: Path) -> dict[str, Array]:
                 'v, tau, wrench'
             )
         names = tuple(map(str, np.atleast_1d(file['joint_names'])))
-        arrays = {
-            name: np.asarray(file[name], dtype=np.float64)
-            for name in ('t', *FIELD_ARRAYS.values(), 'wrench')
-            if name in file
-        }
-    count = len(np.atleast_1d(arrays['t']))
+        used = 't', *FIELD_ARRAYS.values(), 'wrench'
+        arrays = {name: np.asarray(file[name], dtype=np.float64) for name in used if name in file}
+        count = len(np.atleast_1d(arrays['t']))
+        for name in set(file) - {*used, 'joint_names'}:
+            if file[name].shape == (count, len(names)):
+                raise RecordingError(
+                    f'{path}: array {name!r} has a column for each joint, but is none of q, v, '
+                    'tau; correct its name, or remove it'
+                )
     shapes = {'t': (count,), 'wrench': (count, 6)}
     for name, array in arrays.items():
         shape = shapes.get(name, (count, len(names)))

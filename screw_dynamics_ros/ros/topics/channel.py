@@ -72,8 +72,10 @@ class Channel(ChannelRecord):
         Writes numbers that do not depend on joint states, for the compiled loop.
     explain : callable, optional
         Returns why nothing is published, with the remedy, or an empty text.
-    is_read : bool
-        Whether the model state reads the numbers.
+    readers : list of Channel
+        Topics with messages that contain the numbers.
+    repeat : callable, optional
+        Called with the stamp [ns] of messages of `put`, after their numbers are in the template.
     is_muted : bool
         Whether nothing is published on the topic because the model state has the numbers.
     """
@@ -107,7 +109,9 @@ class Channel(ChannelRecord):
         self.contents, self.arrays = numbers or (Contents(), ())
         self.gates = gates
         self.sender = PythonFunction(f'output {self.topic}', self._send)
-        self.state, self.is_read, self.is_muted = NOT_VALID, False, False
+        self.state, self.is_muted = NOT_VALID, False
+        self.readers: list[Channel] = []
+        self.repeat: Callable[[int], None] | None = None
         self.valid_stamp = NEVER_STAMP
         self.message = message
         self._encode: Encode | None = message.encode if isinstance(message, Template) else message
@@ -134,6 +138,8 @@ class Channel(ChannelRecord):
         assert isinstance(self.message, Template)
         self.send(self.message.fill(numbers, stamp))
         self.published += 1
+        if self.repeat is not None:
+            self.repeat(stamp)
 
     def count_listeners(self) -> None:
         """Count the subscriptions."""
@@ -146,5 +152,5 @@ class Channel(ChannelRecord):
 
     @property
     def listened(self) -> bool:
-        """Whether the numbers are needed: by subscribers, or by the model state."""
-        return self.is_read or self.is_sent
+        """Whether the numbers are needed: by subscribers, or in other messages."""
+        return self.is_sent or any(reader.listeners > 0 for reader in self.readers)

@@ -91,7 +91,8 @@ class ChannelRecord(Record):
     needs : int
         VELOCITY | EFFORT.
     conditions : tuple of Gate
-    is_model_state : bool
+    first_part, end_part : int
+        Its parts are those of the loop from `first_part` on, before `end_part`.
     rate : RateLimit or None
     topic_rate : RateLimit or None
         Of the messages on the topic, by stamps.
@@ -110,7 +111,8 @@ class ChannelRecord(Record):
     stamps: tuple[MessageStamp, ...]
     needs: int
     conditions: tuple[Gate, ...]
-    is_model_state: bool
+    first_part: int
+    end_part: int
     rate: RateLimit | None
     topic_rate: RateLimit | None
     state: int

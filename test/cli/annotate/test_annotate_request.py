@@ -124,6 +124,11 @@ def test_report():
         'no message on /b, /c: no efforts',
     ]  # fmt: skip
     assert len(lines(AnnotationReport(10, 7, {}, {'/a': 7}, ''))) == 2
+    wrench = '/wrench_estimator/wrench/hand'
+    assert lines(AnnotationReport(10, 7, {}, {wrench: 5}, ''))[-1].startswith(
+        f'{wrench}: none for 2 of 7 states: near a singularity'
+    )
+    assert len(lines(AnnotationReport(10, 7, {}, {wrench: 7}, ''))) == 2
 
 
 @pytest.mark.parametrize(

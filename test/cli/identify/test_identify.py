@@ -106,6 +106,24 @@ def test_files_for_the_robot_and_the_nodes(tmp_path, states, said):
     assert (folder / 'report.png').stat().st_size > 10_000
 
 
+def test_no_model_from_positions_in_degrees(tmp_path, states, capsys):
+    limited = PLANAR.read_text().replace('"continuous"', '"revolute"')
+    limited = limited.replace('<limit ', '<limit lower="-3" upper="3" ')
+    (tmp_path / 'arm.urdf').write_text(limited)
+    run = saved(tmp_path, states, q=np.degrees(states['q']), v=None)
+    folder = tmp_path / 'found'
+    assert main([run, '--urdf', str(tmp_path / 'arm.urdf'), *DOWN, '-o', str(folder)]) == 1
+    assert 'degrees' in capsys.readouterr().out
+    assert sorted(path.name for path in folder.iterdir()) == ['report.md', 'report.png']
+
+
+def test_a_misnamed_array(tmp_path, states, said):
+    """Velocities under another name are not ignored; other arrays are."""
+    run = saved(tmp_path, states, v=None, dq=states['v'], comment=np.array('a'))
+    text = said(main, run, '--urdf', PLANAR, *DOWN, status=NEGATIVE)
+    assert "array 'dq' has a column for each joint, but is none of q, v, tau" in text
+
+
 def test_a_recording_of_rosbag(tmp_path, states, said):
     """Joints in another order, one of another robot, states twice, the description recorded."""
     pytest.importorskip('rosbags')

@@ -198,7 +198,7 @@ def test_nominal_masses_fix_the_scale_of_all_joints(nominal, truth, motion):
     wrong = replace(recording, tau=recording.tau / 12.0)
     result = identify_recordings(nominal, [wrong], replace(OPTIONS, scale=heavy.joint_names))
     assert result.effort_scale == pytest.approx([12.0 / 1.3] * 2, rel=0.02)
-    assert np.all(result.scale_deviation < 0.02 * result.effort_scale)
+    assert result.scale_deviation == pytest.approx(0.125 * result.effort_scale, rel=0.05)
 
 
 def heavier(inertia, factor):

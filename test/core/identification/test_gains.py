@@ -103,6 +103,27 @@ def test_a_link_that_is_much_lighter_than_its_description_is_no_scale(arm, clean
     assert found.scale_deviation.tolist() == [0.0, 0.0]
 
 
+@pytest.mark.parametrize('gain', [1.0, 0.1])
+def test_a_payload_that_is_estimated_is_no_scale(arm, gain):
+    """It multiplies the efforts of the joints that carry it; small efforts are no payload."""
+    heavy = RigidBody(4.0, [0.3, 0.05, 0.0], np.diag([1e-2, 1e-2, 2e-2]))
+    recording = computed(arm, some_motion(2, seed=4), 12.0, {'link2': heavy}, effort_noise=0.02)
+    model = replace(OPTIONS.model, payload_link='link2')
+    given = replace(scaled(recording, 1.0, gain), payloads={})
+    found = identify_recordings(arm, [given], replace(OPTIONS, model=model))
+    assert [each.is_scaled for each in found.checks] == [True, False]
+    assert found.effort_scale == pytest.approx([1.0, 1.0 / gain], rel=0.02)
+    assert found.payload.mass == pytest.approx(4.0, rel=0.1)
+    assert not [each for each in found.findings if 'nominal torques' in each.message]
+
+
+def test_a_scale_that_is_that_of_torques_is_no_finding(arm, clean):
+    options = replace(OPTIONS, scale=('joint2',))
+    found = identify_recordings(arm, [clean], options)
+    assert found.scale_deviation[1] > 0.0
+    assert not [each for each in found.findings if 'are not torques' in each.message]
+
+
 # --- loads ----------------------------------------------------------------------------------------
 
 

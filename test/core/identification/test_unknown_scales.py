@@ -62,9 +62,26 @@ def test_rotors_do_not_bias_the_scales(arm, motion, armature, held):
     model = replace(MODEL, estimate=[group for group in GROUPS if group not in held])
     recording = currents(arm, motion, armature)
     result = identify_recordings(arm, [recording], replace(OPTIONS, model=model))
+    assert result.effort_scale == pytest.approx(SCALES, rel=0.05)
     low, high = result.scale_intervals().T
     assert np.all((low < SCALES) & (high > SCALES))
-    assert np.all(high - low < 0.1 * SCALES)
+
+
+def test_intervals_contain_the_error_of_nominal_masses(arm, motion):
+    """The masses of an arm have one common error for all of its scales, and other errors."""
+    covered, by_noise = [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        heavy = with_masses(arm, rng.normal(1.0, 0.125))
+        recording = currents(true_robot(heavy, rng, np.zeros(6)).robot, motion, 1.0)
+        result = identify_recordings(arm, [recording], OPTIONS)
+        low, high = result.scale_intervals().T
+        covered += ((low < SCALES) & (high > SCALES)).tolist()
+        error = np.abs(result.effort_scale / SCALES - 1.0)
+        share = result.scale_deviation / result.effort_scale
+        by_noise += (error < 1.96 * np.sqrt(np.maximum(share**2 - 0.125**2, 0.0))).tolist()
+    assert sum(covered) >= 22
+    assert sum(by_noise) < 12
 
 
 @pytest.mark.parametrize('unit', [1.0, 1000.0])
@@ -94,13 +111,17 @@ BODY = RigidBody(2.8, [0.03, 0.16, 0.03], np.diag([0.01, 0.02, 0.015]))
 @pytest.fixture(scope='module')
 def recordings(arm, motion):
     """Return the currents of an arm without and with a load, 1.4 times heavier than its URDF."""
+    heavy = with_masses(arm, 1.4)
+    return [currents(heavy, motion, 1.0, 0.02, load) for load in ({}, {'tool0': BODY})]
+
+
+def with_masses(arm, factor):
+    """Return the arm with all masses and inertias times a factor."""
     links = [
-        each if each.inertia is None else replace(each, inertia=heavier(each.inertia, 1.4))
+        each if each.inertia is None else replace(each, inertia=heavier(each.inertia, factor))
         for each in arm.description.links
     ]
-    description = type(arm.description).from_parts('heavy', links, arm.description.joints)
-    heavy = Robot(description)
-    return [currents(heavy, motion, 1.0, 0.02, load) for load in ({}, {'tool0': BODY})]
+    return Robot(type(arm.description).from_parts('heavy', links, arm.description.joints))
 
 
 def heavier(inertia, factor):

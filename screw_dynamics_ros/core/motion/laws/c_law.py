@@ -11,16 +11,17 @@
 'holding_program'
 
 The constants `screw_dynamics_law` of the shared object contain everything that a program needs to
-call it: version, sizes, named fields, parameters with bounds, hashes, and the function `update`.
-`control_law.hpp` of screw_dynamics_msgs loads it if it ends with its digest, which the command in
-the header of the law appends. The version rises when the types change.
+call it: version, sizes, named fields, parameters with bounds, hashes, limits of effort, and the
+functions `update` and `start`. `control_law.hpp` of screw_dynamics_control loads it if it ends with
+its digest, which the command in the header of the law appends. The version rises when the types
+change.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from screw_dynamics_ros.core.compile.text.c_body import number
@@ -38,7 +39,7 @@ from screw_dynamics_ros.core.robot.fused_kernel import fused_specification
 from .law_fields import FieldLayout
 from .robot_law import RobotLaw
 
-VERSION = 1
+VERSION = 2
 
 #: Units of the fields of state and reference; of wrenches and twists, those of both parts.
 UNITS: Mapping[str, str] = {
@@ -88,12 +89,16 @@ struct screw_dynamics_law_constants {{
   struct screw_dynamics_law_vector q, v; /* a field for each joint, of its name */
   struct screw_dynamics_law_vector state, reference, parameters, memory;
   double gravity[3]; /* acceleration of free fall of the robot in root axes [m/s^2] */
+  const double *effort_limits; /* of each field of v [N m, N], infinite without one */
   /* Computes torques of v.size and the next memory. It has no state and does not allocate; all
    * inputs are read before results are written, so that both memories may be the same. Vectors of
    * size 0 may be null. */
   void (*update)(const double *q, const double *v, const double *gravity, const double *state,
                  const double *reference, const double *parameters, const double *memory,
                  double *tau, double *next_memory);
+  /* Writes the reference that holds a configuration: its positions and the pose of the link of the
+   * option link, and zero. Null if the law reads the pose of an unknown link. */
+  void (*start)(const double *q, double *reference);
 }};
 
 #endif
@@ -118,8 +123,9 @@ class LawField(NamedTuple):
 def c_law(law: RobotLaw, name: str) -> CSource:
     """Return header `name`.h and source file `name`.c of a law for one robot.
 
-    The only function in `functions` is the computation, called `name`_program. A compiler that gets
-    the macro `NAME_OBJECT` takes it from another object file, with code of this package.
+    The functions in `functions` are the computation, called `name`_program, and `name`_pose for
+    laws that follow the pose of the link in their option `link`. A compiler that gets the macro
+    `NAME_OBJECT` takes them from another object file, with code of this package.
 
     Raises
     ------
@@ -130,7 +136,8 @@ def c_law(law: RobotLaw, name: str) -> CSource:
     program = fused_specification(law.robot.regrouped_tree, outputs, law.sizes).record()
     results = ('tau', 'next_memory')[: len(outputs)]
     function = CFunction(f'{name}_program', program, results)
-    check_names(name, [function])
+    functions = (function, *pose_function(law, name))
+    check_names(name, functions)
     vectors = vectors_of(law)
     digest = hashlib.sha256(repr((vectors, program.digest())).encode()).hexdigest()
     declaration = ['extern const struct screw_dynamics_law_constants screw_dynamics_law;', '']
@@ -139,17 +146,27 @@ def c_law(law: RobotLaw, name: str) -> CSource:
         '',
         '#include <math.h>',
         '',
-        *computation(name, function),
+        *computation(name, functions),
         '',
         *update(function),
+        '',
+        *start(law, name, functions[1:]),
         '',
         *constants(law, vectors, digest),
     ]
     return CSource(
         header(name, comment(law, name, vectors, digest), declaration, [TYPES]),
         '\n'.join(source) + '\n',
-        (function,),
+        functions,
     )
+
+
+def pose_function(law: RobotLaw, name: str) -> Iterator[CFunction]:
+    """Yield the pose of the link that a law moves, if it follows a pose."""
+    if 'pose' in law.reference.shapes and 'link' in law.options:
+        outputs = [('link_pose', law.options['link'])]
+        program = fused_specification(law.robot.regrouped_tree, outputs, {}).record()
+        yield CFunction(f'{name}_pose', program, ('pose',))
 
 
 def vectors_of(law: RobotLaw) -> dict[str, list[LawField]]:
@@ -196,16 +213,17 @@ def fields(layout: FieldLayout, units: Mapping[str, str]) -> list[LawField]:
 # --- text -----------------------------------------------------------------------------------------
 
 
-def computation(name: str, function: CFunction) -> Iterator[str]:
-    """Yield the function of all operations, unless another object file has it."""
+def computation(name: str, functions: Sequence[CFunction]) -> Iterator[str]:
+    """Yield the functions of all operations, unless another object file has them."""
     yield f'#ifdef {name.upper()}_OBJECT'
-    yield '#ifdef __GNUC__'
-    yield '__attribute__((visibility("hidden")))'
-    yield '#endif'
-    yield f'extern {prototype(function)};'
+    for function in functions:
+        yield '#ifdef __GNUC__'
+        yield '__attribute__((visibility("hidden")))'
+        yield '#endif'
+        yield f'extern {prototype(function)};'
     yield '#else'
-    yield f'static {prototype(function)};'
-    yield from definitions([function])
+    yield from (f'static {prototype(function)};' for function in functions)
+    yield from definitions(functions)
     yield '#endif'
 
 
@@ -222,6 +240,25 @@ def update(function: CFunction) -> Iterator[str]:
     yield '}'
 
 
+def start(law: RobotLaw, name: str, poses: Sequence[CFunction]) -> Iterator[str]:
+    """Yield the function that starts the reference, unless the pose of its link is unknown."""
+    fields, size = law.reference.places, law.reference.size
+    if 'pose' in fields and not poses:
+        return
+    yield 'static void start(const double *q, double *reference)'
+    yield '{'
+    yield '  int k;'
+    yield '  (void)q;'
+    yield '  (void)reference;'
+    yield f'  for (k = 0; k < {size}; k++) reference[k] = 0.0;'
+    if 'q' in fields:
+        yield f'  for (k = 0; k < {law.robot.nq}; k++) reference[{fields["q"]} + k] = q[k];'
+    for each in poses:
+        arguments = *(array for array, _ in each.program.inputs), f'reference + {fields["pose"]}'
+        yield f'  {each.name}({", ".join(arguments)});'
+    yield '}'
+
+
 def constants(law: RobotLaw, vectors: Mapping[str, list[LawField]], digest: str) -> Iterator[str]:
     """Yield the definition of `screw_dynamics_law`."""
     for vector, rows in vectors.items():
@@ -232,6 +269,9 @@ def constants(law: RobotLaw, vectors: Mapping[str, list[LawField]], digest: str)
     options = ' '.join(f'{name}={value}' for name, value in law.options.items())
     robot = law.robot
     texts = (law.law.name, options, robot.description.name, robot.regrouped_tree.digest, digest)
+    limits = dict(zip(law.robot.joint_names, law.robot.limits.effort.tolist()))
+    efforts = [literal(limits.get(row.name, math.inf)) for row in vectors['v']]
+    yield f'static const double effort_limits[] = {{{", ".join(efforts) or "0"}}};'
     yield ''
     yield 'const struct screw_dynamics_law_constants screw_dynamics_law = {'
     yield '  SCREW_DYNAMICS_LAW_VERSION,'
@@ -241,7 +281,10 @@ def constants(law: RobotLaw, vectors: Mapping[str, list[LawField]], digest: str)
         size = sum(row.size for row in rows)
         yield f'  {{{size}, {len(rows)}, {f"{vector}_fields" if rows else "0"}}},'
     yield f'  {{{", ".join(map(literal, map(float, robot.gravity)))}}},'
+    yield '  effort_limits,'
     yield '  update,'
+    can_start = 'pose' not in law.reference.shapes or 'link' in law.options
+    yield f'  {"start" if can_start else "0"},'
     yield '};'
 
 

@@ -4,7 +4,8 @@
 """Requirements of trajectories: efforts, exceeded limits, largest speed and payload."""
 
 from .feasible_motion import FeasibleMotion, feasible_motion
-from .joining import JoinedPath, free_path, joined
+from .joining import JoinedPath, joined
+from .joint_path import completed_path
 from .limits import LimitExcess, exceeded_limits
 from .motion import Motion, sampled_motion
 from .payload_capacity import PayloadCapacity, payload_capacity
@@ -22,10 +23,10 @@ __all__ = [
     'PayloadCapacity',
     'Retiming',
     'SpeedLimit',
+    'completed_path',
     'exceeded_limits',
     'feasible_motion',
     'feedforward_efforts',
-    'free_path',
     'joined',
     'largest_speed_factor',
     'payload_capacity',

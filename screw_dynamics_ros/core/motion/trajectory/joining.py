@@ -24,7 +24,6 @@ from screw_dynamics_ros.core.types import Array
 from .feasible_motion import ExceededLimitError
 from .joint_path import JointPath, refined
 from .limits import LimitExcess
-from .motion import derivative
 
 #: Positions, velocities and accelerations of some joints, (n,) or (N, n) each.
 State = tuple[Array, Array, Array]
@@ -34,23 +33,6 @@ MAX_TRIES = 60
 MAX_SAMPLES = 2000
 MIN_PART_S = 1e-9  # s, of a part of the motion
 REST_VELOCITY = 1e-9  # rad/s, m/s; at the end of paths that need no braking
-
-
-def free_path(time: Array, q: Array, v: Array | None = None, a: Array | None = None) -> JointPath:
-    """Return the path through points of a longer motion, which does not end at rest.
-
-    Missing velocities are those of the cubic spline with 'not-a-knot' ends, see `sampled_motion`.
-
-    Parameters
-    ----------
-    time : (N,) array
-        Increasing [s].
-    q : (N, n) array
-        [rad, m].
-    v, a : (N, n) arrays, optional
-        Accelerations without velocities are ignored.
-    """
-    return JointPath(time, q, *((derivative(time, q, 1),) if v is None else (v, a)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,9 +157,11 @@ def joined(
 
     Examples
     --------
+    >>> from screw_dynamics_ros.core.motion.trajectory.joint_path import completed_path
+
     From rest at 1, a path that has begun at 0 is reached after a second, and its end 0.25 s later.
 
-    >>> path = free_path(np.array([0.0, 2.0]), np.array([[0.0], [2.0]]))
+    >>> path = completed_path(np.array([0.0, 2.0]), np.array([[0.0], [2.0]]))
     >>> rest = np.ones(1), np.zeros(1), np.zeros(1)
     >>> found = joined(rest, path, 0.75, lambda *_: [], shortest=1.0, resolution=0.25)
     >>> times, (q, v, _) = found.samples(0.25)

@@ -32,6 +32,8 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 
+from .motion import derivative
+
 
 class JointPath(Record):
     """Positions of some joints over time: linear, cubic or quintic between given points.
@@ -247,13 +249,19 @@ def write_samples(path: JointPath, times: Floats, count: int, rows: Floats) -> N
 
 
 def completed_path(
-    time: Array, q: Array, v: Array | None, a: Array | None, start_velocity: Array
+    time: Array,
+    q: Array,
+    v: Array | None = None,
+    a: Array | None = None,
+    start_velocity: Array | None = None,
 ) -> JointPath:
-    """Return the path through some points, which ends at rest where no velocities are given.
+    """Return the path through some points.
 
-    Missing velocities are those of the cubic spline through the positions that has the velocity at
-    the start and ends at rest. Without accelerations the path is cubic between its points, as
-    joint_trajectory_controller moves; accelerations without velocities are ignored there.
+    Missing velocities are those of the cubic spline through the positions: one that has the
+    velocity at the start and ends at rest, or for points of a longer motion, which have no such
+    velocity, one with 'not-a-knot' ends (see `sampled_motion`). Without accelerations the path is
+    cubic between its points, as joint_trajectory_controller moves; accelerations without velocities
+    are ignored there.
 
     Parameters
     ----------
@@ -261,8 +269,8 @@ def completed_path(
         Increasing [s].
     q : (N, n) array
         [rad, m].
-    v, a : (N, n) arrays or None
-    start_velocity : (n,) array
+    v, a : (N, n) arrays, optional
+    start_velocity : (n,) array, optional
 
     Examples
     --------
@@ -271,7 +279,9 @@ def completed_path(
     >>> [round(float(values[0]), 6) for values in path.state(1.0)]
     [1.0, 0.0, -6.0]
     """
-    if v is None:
+    if v is None and start_velocity is None:
+        v, a = derivative(time, q, 1), None
+    elif v is None:
         if len(time) == 1:
             return JointPath(time, q, np.zeros_like(q))
         from scipy.interpolate import CubicSpline  # slow to import

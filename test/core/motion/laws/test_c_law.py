@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import re
 import subprocess
 from pathlib import Path
@@ -29,13 +28,13 @@ from support.cpp_programs import (
     SANITIZERS,
     built,
     needs_compilers,
+    needs_fma,
     run,
     shared_object,
     with_digest,
 )
 from support.robots import urdf_path
 
-HAS_FMA = os.path.exists('/proc/cpuinfo') and ' fma ' in Path('/proc/cpuinfo').read_text()
 pytestmark = needs_compilers
 
 #: Has memory, an option, all kinds of inputs, conditions, and bounds of zero.
@@ -89,7 +88,9 @@ class Constants(ctypes.Structure):
         ),
         *((name, Vector) for name in ('q', 'v', 'state', 'reference', 'parameters', 'memory')),
         ('gravity', ctypes.c_double * 3),
+        ('effort_limits', ctypes.POINTER(ctypes.c_double)),
         ('update', ctypes.CFUNCTYPE(None, *[P] * 9)),
+        ('start', ctypes.CFUNCTYPE(None, P, P)),
     ]
 
 
@@ -146,11 +147,12 @@ def updated(constants: Constants, inputs: list[np.ndarray]) -> list[np.ndarray]:
 
 def test_the_shared_object_describes_itself(law, folder):
     constants, _library = constants_of(folder / 'law.so')
-    assert (constants.version, constants.bytes) == (1, ctypes.sizeof(Constants))
+    assert (constants.version, constants.bytes) == (2, ctypes.sizeof(Constants))
     texts = (constants.name, constants.options, constants.robot, constants.robot_hash)
     digest = law.robot.regrouped_tree.digest
     assert [text.decode() for text in texts] == [LAW, OPTION, 'planar_2r', digest]
     assert list(constants.gravity) == list(law.robot.gravity)
+    assert constants.effort_limits[:2] == law.robot.limits.effort.tolist()
     for name in ('state', 'reference', 'parameters', 'memory'):
         vector, layout = getattr(constants, name), getattr(law, name)
         fields = vector.fields[: vector.count]
@@ -198,7 +200,7 @@ def test_torques_and_memory_are_those_of_the_recursion(law, source, folder):
 
 
 @needs_llvmlite
-@pytest.mark.skipif(not HAS_FMA, reason='no fused multiply-add')
+@needs_fma
 def test_with_the_object_file_it_has_the_bits_of_machine_code(law, source, tmp_path):
     write(source, tmp_path, '--target', 'x86_64-linux-gnu', '--cpu', 'x86-64-v3')
     library = shared_object(tmp_path / 'law.c', '-DLAW_OBJECT', 'law.o')
@@ -245,7 +247,7 @@ PROGRAM = r"""
 #include <cstdio>
 #include <cstdlib>
 #include <new>
-#include "screw_dynamics_msgs/control_law.hpp"
+#include "screw_dynamics_control/control_law.hpp"
 #include "law.h"  // both headers have the types
 
 static long allocations = 0;
@@ -258,7 +260,7 @@ void * operator new(std::size_t size)
 void operator delete(void * memory) noexcept {std::free(memory);}
 void operator delete(void * memory, std::size_t) noexcept {std::free(memory);}
 
-using namespace screw_dynamics_msgs;
+using namespace screw_dynamics_control;
 
 template<typename Function> void refuse(Function && function)
 {
@@ -311,7 +313,7 @@ int main(int count, char ** files)
 
 #: What is changed in law.c, and the reason that the loader gives.
 DAMAGES = {
-    'version': ('  SCREW_DYNAMICS_LAW_VERSION,', '  2,', 'has version 2 of the interface'),
+    'version': ('  SCREW_DYNAMICS_LAW_VERSION,', '  1,', 'has version 1 of the interface'),
     'bytes': ('sizeof(struct screw_dynamics_law_constants)', '8', 'is for another processor or'),
     'offset': ('{"wrench", "N m, N", "", 1', '{"wrench", "N m, N", "", 2', "'wrench' is misplaced"),
     'size': ('  {7, 2, state_fields}', '  {8, 2, state_fields}', 'not as long as their vector'),
@@ -326,7 +328,7 @@ def test_the_loader_runs_a_law_and_refuses_others(law, folder):
         source.index, ('#ifdef LAW_OBJECT', 'static void update(', 'static const struct')
     )
     signature = source[update : source.index('{', update)]
-    short = source[:begin] + signature + '{}\n' + source[constants:]
+    short = source[:begin] + signature + '{}\n' + source[constants:].replace('  start,\n', '  0,\n')
     for name, (before, after, _) in DAMAGES.items():
         assert short.count(before) == 1, before
         (folder / f'{name}.c').write_text(short.replace(before, after))
@@ -375,8 +377,8 @@ SWITCH = r"""
 #include <cstdio>
 #include <fstream>
 #include <thread>
-#include "screw_dynamics_msgs/control_law.hpp"
-using namespace screw_dynamics_msgs;
+#include "screw_dynamics_control/control_law.hpp"
+using namespace screw_dynamics_control;
 
 int main()
 {
@@ -419,7 +421,7 @@ int main()
   int mapped = 0;
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line); ) {
-    mapped += line.find("memfd:control_law") != std::string::npos &&
+    mapped += line.find("memfd:screw_dynamics") != std::string::npos &&
       line.find(" r-xp ") != std::string::npos;
   }
   std::printf("%ld %ld %d\n", adopted, wrong, mapped);

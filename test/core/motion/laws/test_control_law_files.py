@@ -37,8 +37,8 @@ PROGRAM = r"""
 #include <fstream>
 #include <iterator>
 #include <map>
-#include "screw_dynamics_msgs/control_law.hpp"
-using namespace screw_dynamics_msgs;
+#include "screw_dynamics_control/control_law.hpp"
+using namespace screw_dynamics_control;
 
 static ControlLawExpectation expected;
 
@@ -104,7 +104,7 @@ int main(int count, char ** arguments)
     for (const auto & each : std::filesystem::directory_iterator("/proc/self/fd")) {
       std::error_code error;
       const auto target = std::filesystem::read_symlink(each, error).string();
-      if (target.find("memfd:control_law") == std::string::npos) {continue;}
+      if (target.find("memfd:screw_dynamics") == std::string::npos) {continue;}
       const int number = std::atoi(each.path().filename().c_str());
       std::printf("%d %d\n", ftruncate(number, 0), static_cast<int>(pwrite(number, "0", 1, 0)));
     }

@@ -14,8 +14,8 @@ from screw_dynamics_ros.core.motion.trajectory.feasible_motion import (
     ExceededLimitError,
     significant,
 )
-from screw_dynamics_ros.core.motion.trajectory.joining import free_path, joined
-from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
+from screw_dynamics_ros.core.motion.trajectory.joining import joined
+from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath, completed_path
 from screw_dynamics_ros.core.motion.trajectory.limits import LimitExcess
 from screw_dynamics_ros.core.motion.trajectory.motion import sampled_motion
 from support.planar_2r import LIMITED
@@ -53,7 +53,7 @@ def robot():
 def test_a_path_is_followed_after_the_way_to_it():
     """The points of the spline through positions, from which the way deviates before only."""
     state = np.array([0.2, 0.1]), np.array([1.0, -1.0]), np.array([3.0, 0.0])
-    found, times, (q, v, a) = join(state, free_path(TIME, WAVE), 0.234)
+    found, times, (q, v, a) = join(state, completed_path(TIME, WAVE), 0.234)
     assert (times[0], found.entry, found.slowness) == (0.234, 0.334, 1.0)
     for rows, wanted in zip((q, v, a), state):
         np.testing.assert_allclose(rows[0], wanted, atol=1e-12)
@@ -68,7 +68,7 @@ def test_a_path_is_followed_after_the_way_to_it():
 def test_given_velocities_and_accelerations_are_those_of_the_path():
     v, a = np.ones((3, 1)), np.array([[0.0], [1.0], [0.0]])
     q = np.array([[0.0], [0.5], [1.0]])
-    path = free_path(np.array([0.0, 0.5, 1.0]), q, v, a)
+    path = completed_path(np.array([0.0, 0.5, 1.0]), q, v, a)
     _, times, rows = join((q[0], v[0], a[0]), path)
     k = int(np.searchsorted(times, 0.5))
     assert [float(row[k, 0]) for row in rows] == [0.5, 1.0, 1.0]
@@ -77,7 +77,7 @@ def test_given_velocities_and_accelerations_are_those_of_the_path():
 @pytest.mark.parametrize('start', [0.0, 3.0])
 def test_one_point_is_reached_at_rest(start):
     """Before its time or after it."""
-    path = free_path(np.array([2.0]), np.array([[1.0, -1.0]]))
+    path = completed_path(np.array([2.0]), np.array([[1.0, -1.0]]))
     _, times, rows = join((REST, REST, REST), path, start)
     assert times[-1] == pytest.approx(max(2.0, start + 0.1))
     np.testing.assert_allclose([row[-1] for row in rows], [[1.0, -1.0], REST, REST], atol=1e-12)
@@ -106,7 +106,7 @@ def states(low, high):
 )
 def test_limits_are_kept_and_nothing_steps(robot, q, v, points, spacing, start, with_jerk):
     """Position, velocity and acceleration are the integrals of what the samples say."""
-    path = free_path(spacing * np.arange(len(points)), np.array(points))
+    path = completed_path(spacing * np.arange(len(points)), np.array(points))
     acceleration, jerk = 5.0, 60.0 if with_jerk else np.inf
     state = q, v, np.zeros(2)
     try:
@@ -134,7 +134,7 @@ def test_what_is_too_fast_takes_longer(robot):
     """Four times the velocity limit: slowed down; the end is reached nevertheless."""
     q = np.outer(TIME, 4.0 * robot.limits.velocity)
     q *= 0.5 / q.max()
-    path = free_path(TIME / 20.0, q)
+    path = completed_path(TIME / 20.0, q)
     start = (q[0], REST, REST)
     _, times, (_, v, _) = join(start, path, 0.0, within(robot, 20.0, np.inf))
     assert times[-1] > 2.0 * path.end
@@ -142,7 +142,7 @@ def test_what_is_too_fast_takes_longer(robot):
 
 
 def test_more_time_does_not_help_beyond_limits_of_position(robot):
-    path = free_path(TIME, WAVE + 10.0)
+    path = completed_path(TIME, WAVE + 10.0)
     with pytest.raises(ExceededLimitError, match='position of joint'):
         join((REST, REST, REST), path, 0.0, within(robot, 20.0, np.inf))
 
@@ -152,4 +152,4 @@ def test_what_is_never_within_limits_is_refused():
         return [LimitExcess('arm', 'effort', 0.0, 2.0, 1.0, 2.0, 1.0)]
 
     with pytest.raises(ExceededLimitError, match='cannot be joined'):
-        join((REST, REST, REST), free_path(TIME, WAVE), 0.0, always)
+        join((REST, REST, REST), completed_path(TIME, WAVE), 0.0, always)
