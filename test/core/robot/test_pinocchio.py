@@ -48,6 +48,7 @@ import pytest
 
 from support.ball_robots import HUMANOID
 from support.models import (
+    mimicking,
     random_configuration,
     random_description,
     random_wrenches,
@@ -516,6 +517,16 @@ def test_random_trees_of_all_joint_types(seed, floating):
     case = Case(to_urdf(robot.description), robot, seed=seed)
     case.compare_everyday_functions()
     case.compare_further_functions(derivatives=False)
+
+
+@FLOATING
+@pytest.mark.parametrize('seed', range(4))
+def test_trees_of_mimic_joints(seed, floating):
+    """Masters later in the tree, which mimic others, of all scalar kinds (see `test_mimic.py`)."""
+    description = mimicking(seed)
+    robot = Robot(description, floating_base=floating, backend='reference')
+    assert robot.nv == 7 + 6 * floating
+    Case(to_urdf(description), robot, seed=seed).compare_everyday_functions()
 
 
 def test_balls_of_an_mjcf():
