@@ -490,7 +490,7 @@ private:
   Switch<std::vector<double>> given_;  // messages
   const std::vector<double> * last_given_ = nullptr;
   std::atomic<std::size_t> refused_messages_{0};
-  rclcpp_lifecycle::LifecycleNode::OnSetParametersCallbackHandle::SharedPtr on_set_;
+  rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr on_set_;
   rclcpp::Subscription<std_msgs::msg::Float64MultiArray>::SharedPtr subscription_;
   rclcpp::Publisher<diagnostic_msgs::msg::DiagnosticArray>::SharedPtr diagnostics_;
   rclcpp::TimerBase::SharedPtr timer_;

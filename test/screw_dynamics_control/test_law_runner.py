@@ -410,7 +410,7 @@ def test_laws_that_do_not_fit_are_refused_and_the_first_remains(folder):
     *refused, last = results_of(folder, lines)[2:]
     reasons = [
         "needs joint 'joint1'",
-        "has joint 'floating_base' with several coordinates",
+        "has several coordinates of joint 'floating_base'",
         "follows the pose of an unknown link: name it by the option 'link'",
         "parameter 'damping' must be in [0.000000, inf], not -1.0",
         "has no parameter 'stiffness'; it has damping",
