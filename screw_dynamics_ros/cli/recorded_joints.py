@@ -29,9 +29,10 @@ from ..ros.description_file import assignments
 from ..ros.joint_states.contents import JointStateLayout
 from ..ros.joint_states.driver_comparison import MIN_RETURNS, MIN_STEP, WINDOW, returns, wrapped
 from ..ros.recordings import recording
+from ..ros.recordings.blocks import Block
 from ..ros.recordings.sources import RecordingError
 from ..ros.recordings.stacks import joint_state_stacks
-from ..ros.recordings.storage import Block, RecordingReader
+from ..ros.recordings.storage import RecordingReader
 from .command_line import add_arguments_of, names, option, read_description
 
 HELD_AT_ZERO = 'joints to hold at zero, with joints that mimic them; their states are ignored'

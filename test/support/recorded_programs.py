@@ -50,16 +50,9 @@ DESCRIBED = (
     'panda+',
     'gripper_tree',
     'ur5_robot',
-    'ur10_robot',
-    'z1',
-    'xarm7',
-    'kinova',
     'so100',
     'solo12+',
-    'hextilt_flying_arm_5',
     'talos_left_arm',
-    'finger_edu',
-    'TwoDofs',
 )
 
 #: Options of functions where there is no default.

@@ -23,11 +23,12 @@ from screw_dynamics_ros.nodes.parameters.per_joint import EFFORTS
 from screw_dynamics_ros.nodes.parameters.robot_parameters import NO_EFFORTS, robot_parameters
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Policies
+from screw_dynamics_ros.ros.recordings.blocks import Block
 from screw_dynamics_ros.ros.recordings.coverage import rename_joints
 from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE
 from screw_dynamics_ros.ros.recordings.stacks import joint_state_stacks
 from screw_dynamics_ros.ros.recordings.states import StateMaker, States
-from screw_dynamics_ros.ros.recordings.storage import Block, RecordingReader
+from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 
 from ..recorded_joints import JointMotions, given_description, moving, recorded_robot
 

@@ -36,13 +36,14 @@ from screw_dynamics_ros.nodes.parameters.robot_parameters import robot_parameter
 from screw_dynamics_ros.registry import NODES, load
 from screw_dynamics_ros.ros.model_state_forms import layout_message
 from screw_dynamics_ros.ros.parameter_files import PARAMETERS
+from screw_dynamics_ros.ros.recordings.blocks import Block
 from screw_dynamics_ros.ros.recordings.coverage import check_coverage, refusals, rename_joints
 from screw_dynamics_ros.ros.recordings.forms import MODEL_STATE_LAYOUT, is_known
 from screw_dynamics_ros.ros.recordings.mcap import COMPRESSIONS
 from screw_dynamics_ros.ros.recordings.outputs import open_output
 from screw_dynamics_ros.ros.recordings.recording import JOINT_STATE
 from screw_dynamics_ros.ros.recordings.sources import RecordingError
-from screw_dynamics_ros.ros.recordings.storage import Block, RecordingReader
+from screw_dynamics_ros.ros.recordings.storage import RecordingReader
 
 from ..command_line import (
     UnusableError,

@@ -71,16 +71,19 @@ class EffortDelay:
         Its standard deviation [s]; infinite if the motion does not determine it.
     degrees_of_freedom : int
         Of the deviation.
+    helps : bool
+        Whether efforts of held-out data are explained better with the delay.
     """
 
     value: float = 0.0
     deviation: float = np.inf
     degrees_of_freedom: int = 1
+    helps: bool = True
 
     @property
     def is_certain(self) -> bool:
-        """Whether the delay is significant, and large enough to have an effect."""
-        return abs(self.value) > max(MIN_DELAY_S, DELAY_SIGMAS * self.deviation)
+        """Whether the delay is significant, large enough to have an effect, and helps."""
+        return self.helps and abs(self.value) > max(MIN_DELAY_S, DELAY_SIGMAS * self.deviation)
 
     def half_width(self, probability: float = 0.95) -> float:
         """Return the half width of the confidence interval [s] (Student's t)."""
@@ -93,8 +96,7 @@ def delay_findings(delay: EffortDelay) -> Iterator[Finding]:
     """Yield a finding if efforts are later or earlier than positions."""
     if delay.is_certain:
         later = delay.value > 0.0
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             'efforts',
             f'they are {between(1e3 * abs(delay.value), 1e3 * delay.half_width())} ms '
             f'{"later" if later else "earlier"} than positions of the same stamp, and are shifted '

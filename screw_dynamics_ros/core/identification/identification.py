@@ -164,8 +164,12 @@ def _identify(
         problem, fit, held_out = fitted_to(every)
         delay = estimated_delay(every, fit.gains, *source)
         if delay.is_certain:
-            every = without_delay(every, delay.value, *source)
-            problem, fit, held_out = fitted_to(every)
+            shifted = without_delay(every, delay.value, *source)
+            other = fitted_to(shifted)
+            if held_out_error(other, fit) < held_out_error((problem, fit, held_out), fit):
+                every, (problem, fit, held_out) = shifted, other
+            else:
+                delay = replace(delay, helps=False)
         theta, success = fit_bodies(unknowns, grouping, fit.information, problem.L)
         change = np.abs(grouping @ (theta - unknowns.estimate))
         unknowns.estimate = theta
@@ -176,6 +180,16 @@ def _identify(
     rows, away = (every, held_out), absent(runs)
     result = _result(problem, fit, theta, success, rows, delay, cutoff, moves, found, away)
     return result, problem, every
+
+
+def held_out_error(
+    found: tuple[EffortProblem, EffortFit, EffortEquations], reference: EffortFit
+) -> float:
+    """Return the mean square error of efforts by the noise of a reference; held out if any are."""
+    problem, fit, held_out = found
+    rows = held_out if len(held_out.t) else problem.fitted
+    e = (fit.gains * fit.torques(rows) - rows.effort) / reference.noise
+    return float(np.nanmean(e**2))
 
 
 def _result(
@@ -302,8 +316,7 @@ def load_findings(problem: EffortProblem, fit: EffortFit) -> Iterator[Finding]:
     names = problem.unknowns.robot.joint_names
     worse = [f'{names[i]} {ratio[i]:.2g} times' for i in np.flatnonzero(ratio - 1.0 > limit)]
     if worse:
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             'load',
             'recordings with the load and without disagree: with one model for both, residuals '
             f'are larger than with one for each ({", ".join(worse)})',

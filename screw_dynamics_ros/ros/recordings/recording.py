@@ -22,11 +22,12 @@ from screw_dynamics_ros.core.types import Array
 from ..joint_states.contents import JointStateLayout
 from ..joint_states.policies import Reason
 from ..messages.cdr import PLAIN, STAMP_OFFSET
+from .blocks import Block
 from .coverage import rename_joints
 from .sources import RecordingError
 from .stacks import JointStateStack, joint_state_stacks
 from .stamped import WRENCH, read_stamped
-from .storage import Block, RecordingReader
+from .storage import RecordingReader
 
 JOINT_STATE, STRING = 'sensor_msgs/msg/JointState', 'std_msgs/msg/String'
 

@@ -22,7 +22,7 @@ from ..joint_states.contents import JointStateLayout
 from ..joint_states.layouts import located
 from ..joint_states.policies import Reason
 from ..messages.cdr import STAMP_OFFSET
-from .storage import Block
+from .blocks import Block
 
 MAX_LAYOUTS = 64  # layouts in one block that are compared with all its messages
 

@@ -20,9 +20,10 @@ from screw_dynamics_ros.core.types import Array
 
 from ..joint_states.layouts import LITTLE_ENDIAN
 from ..messages.cdr import PLAIN, STAMP_OFFSET, align
+from .blocks import Block
 from .sources import RecordingError
 from .stacks import Bytes, doubles, rows_of, stamps_of
-from .storage import Block, RecordingReader
+from .storage import RecordingReader
 
 WRENCH = 'geometry_msgs/msg/WrenchStamped'
 POSE = 'geometry_msgs/msg/PoseWithCovarianceStamped'

@@ -15,8 +15,8 @@ from screw_dynamics_ros.core.types import Array
 
 from ..joint_states.contents import JointStateMessage
 from ..joint_states.mapper import JointStateMapper
+from .blocks import Block
 from .stacks import JointStateStack, joint_state_stacks
-from .storage import Block
 
 MIN_RUN_LENGTH = 16  # messages processed together after an irregular one
 

@@ -5,17 +5,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from screw_dynamics_ros.core.errors import UnknownNameError
 
 from ..joint_states.serialization import renamed
+from .blocks import Block, joined
+from .introspection import JOINT_STATE, introspections
 from .mcap import MESSAGE_HEAD, ChunkIndex, McapError, McapFile, sizes_at
 from .sources import (
     BAG_FILES,
@@ -34,36 +34,6 @@ BLOCK_SIZE = 8192  # messages
 SUFFIXES = (*BAG_FILES, ROS_1, *TABLES)  # of recordings that are files
 
 
-class Block(NamedTuple):
-    """Some consecutive messages of one topic.
-
-    Attributes
-    ----------
-    received : (N,) array of int
-        Recording times [ns].
-    data : bytes-like
-        Buffer with the messages.
-    offsets, sizes : (N,) arrays of int
-        Position and length of each message in `data`.
-    """
-
-    received: NDArray[np.int64]
-    data: Any
-    offsets: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-
-    def message(self, index: int) -> bytes:
-        """Return one serialized message."""
-        start = int(self.offsets[index])
-        return bytes(self.data[start : start + int(self.sizes[index])])
-
-
-def joined(received: NDArray[np.int64], messages: Sequence[bytes]) -> Block:
-    """Return a block of messages (N,) with recording times (N,) [ns]."""
-    sizes = np.array([len(data) for data in messages], dtype=np.int64)
-    return Block(received, b''.join(messages), np.cumsum(sizes) - sizes, sizes)
-
-
 class RecordingReader:
     """The topics of a recording; to be used in a `with` statement.
 
@@ -76,7 +46,8 @@ class RecordingReader:
     Attributes
     ----------
     types : dict
-        The type of each topic, such as 'sensor_msgs/msg/JointState'.
+        The type of each topic, such as 'sensor_msgs/msg/JointState', those of `introspections` as
+        well.
     counts : dict
         Number of messages of each topic.
 
@@ -90,7 +61,10 @@ class RecordingReader:
         self.path = Path(path)
         with readable(self.path):
             self._source = opened(self.path)
-        self.types, self.counts = self._source.types, self._source.counts
+        self.types, self.counts = dict(self._source.types), dict(self._source.counts)
+        self._introspections = introspections(self.types)
+        for topic, each in self._introspections.items():
+            self.types[topic], self.counts[topic] = JOINT_STATE, self.counts[each.values]
         self.mcap = self._indexed_file()
         self._renamings: dict[str, Mapping[str, str]] = {}
 
@@ -144,6 +118,10 @@ class RecordingReader:
             yield joined(block.received, messages)
 
     def _recorded_blocks(self, topic: str) -> Iterator[Block]:
+        derived = self._introspections.get(topic)
+        if derived is not None:
+            yield from derived.blocks(self._recorded_blocks)
+            return
         chunks = self._chunks(topic)
         if chunks is not None:
             yield from self._blocks_of_chunks(*chunks)

@@ -15,8 +15,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.compile import kernels, stack_runs
+from screw_dynamics_ros.core.compile import kernels
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.llvm import compilers, native
 from screw_dynamics_ros.core.compile.llvm import module as llvm_ir
@@ -25,7 +24,6 @@ from support.compilation import (
     BACKENDS,
     CALLS,
     CASES,
-    COMPILED,
     NATIVE,
     build,
     call,
@@ -34,10 +32,8 @@ from support.compilation import (
     states,
 )
 from support.models import random_wrenches
-from support.robots import urdf_path
 
 PYTHON = sys.executable
-SIZES = (0, 1, 7, 8, 9, 1000)
 
 
 @pytest.mark.parametrize(
@@ -70,29 +66,6 @@ def test_backends_agree(case, backend):
     fused = robot.fuse('joint_transforms', 'mass_matrix')(q[0])
     for actual, expected in zip(fused, reference.fuse('joint_transforms', 'mass_matrix')(q[0])):
         close(actual, expected)
-
-
-@BACKENDS
-@pytest.mark.parametrize('threads', [1, 3])
-def test_stacks_equal_singles(backend, threads, monkeypatch):
-    """Any number of samples, whole tiles and rests, one thread or several."""
-    monkeypatch.setattr(native, 'worker_count', lambda: threads)
-    monkeypatch.setattr(stack_runs, 'THREAD_WORK', 0)
-    monkeypatch.setattr(stack_runs, 'CLAIM_WORK', 0)
-    robot = build('mimic', backend)
-    sizes = SIZES if backend != 'reference' else SIZES[:-1]
-    state = states(robot, max(sizes))
-    for name in CALLS:
-        whole = call(robot, name, {key: value[: max(sizes)] for key, value in state.items()})
-        for k in {0, 1, 6, 7, 8, max(sizes) // 2, max(sizes) - 1} & set(range(max(sizes))):
-            close(whole[k], call(robot, name, {key: value[k] for key, value in state.items()}))
-        for samples in sizes:
-            part = call(robot, name, {key: value[:samples] for key, value in state.items()})
-            assert part.shape == (samples, *whole.shape[1:])
-            assert part.dtype == np.float64
-            np.testing.assert_allclose(
-                part, whole[:samples], rtol=0, atol=1e-13 * np.abs(whole).max()
-            )
 
 
 @BACKENDS
@@ -142,37 +115,20 @@ def test_stacks_of_any_layout(backend):
         robot.mass_matrix(q.astype(np.float32).astype(float)),
     )
     whole = np.round(q).astype(int)
-    np.testing.assert_array_equal(robot.mass_matrix(whole), robot.mass_matrix(whole.astype(float)))
+    for value in (whole, whole > 0):
+        np.testing.assert_array_equal(robot.mass_matrix(value), robot.mass_matrix(value * 1.0))
     assert robot.mass_matrix(q).flags.c_contiguous
-
-
-@COMPILED
-def test_the_real_arm_on_the_compiled_backends(backend):
-    """The Panda of this package with all functions, singles against stacks."""
-    robot = Robot.from_urdf(urdf_path('panda'), backend=backend)
-    rng = np.random.default_rng(0)
-    q, v, a = rng.uniform(-1, 1, (3, 5, robot.nv))
-    tau = robot.inverse_dynamics(q, v, a)
-    close(robot.forward_dynamics(q, v, tau), a, 1e-9)
-    close(
-        np.einsum('nij,nj->ni', robot.mass_matrix(q), a)
-        + robot.coriolis_torques(q, v)
-        + robot.gravity_torques(q),
-        tau,
-    )
-    for k in range(5):
-        close(robot.inverse_dynamics(q[k], v[k], a[k]), tau[k])
 
 
 # --- what is not a number -------------------------------------------------------------------------
 
 
 @BACKENDS
-@pytest.mark.parametrize('value', [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize('value', [np.nan, -np.inf])
 @pytest.mark.parametrize('name', CALLS)
 def test_what_is_not_a_number_comes_out_as_such(backend, value, name):
     """No exception, no number where the input matters, and the right number where it does not."""
-    robot = build('tree', backend)
+    robot = shared(backend)
     state = {key: array[0] for key, array in states(robot, 1).items()}
     clean, dependences = dependence_on_arguments(name)
     for (key, k), matters in dependences.items():
@@ -190,9 +146,14 @@ def test_what_is_not_a_number_comes_out_as_such(backend, value, name):
 
 
 @cache
+def shared(backend):
+    return build('tree', backend)
+
+
+@cache
 def dependence_on_arguments(name):
     """Return the value of a function, and what changes with each number of its arguments."""
-    reference, rng = build('tree', 'reference'), np.random.default_rng(0)
+    reference, rng = shared('reference'), np.random.default_rng(0)
     state = {key: array[0] for key, array in states(reference, 1).items()}
     clean, found = np.asarray(call(reference, name, state)), {}
     for key in CALLS[name][0]:
@@ -377,8 +338,9 @@ def test_long_programs_are_compiled_in_children_if_there_can_be_any(
     monkeypatch.setenv('SCREW_DYNAMICS_CACHE', str(tmp_path))
     robot, reference = build('tree', 'native'), build('tree', 'reference')
     q, v = (states(robot, 1)[name][0] for name in 'qv')
-    for name in ('inverse_dynamics', 'forward_dynamics'):
-        close(getattr(robot, name)(q, v, v), getattr(reference, name)(q, v, v), 1e-12)
+    for name in ('gravity_torques', 'inverse_dynamics'):
+        x = [q, v, v] if name == 'inverse_dynamics' else [q]
+        close(getattr(robot, name)(*x), getattr(reference, name)(*x), 1e-12)
         children.stop()
     entries = [module for module in here if '@entry' in module]
     assert len(entries) == 2

@@ -23,12 +23,8 @@ from hypothesis import strategies as st
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.compile import stack_runs
-from screw_dynamics_ros.core.compile.kernels import (
-    KernelSpecification,
-    compiled_call,
-    compiled_into,
-    make_kernel,
-)
+from screw_dynamics_ros.core.compile.calls import compiled_call, compiled_into
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS
 from support.compilation import BACKENDS, COMPILED, build, close, needs_llvmlite, states
@@ -46,7 +42,7 @@ NAMES = sorted(set(FUNCTIONS) - OTHERS)
 
 @cache
 def robot(backend: str = 'native') -> Robot:
-    return Robot(random_description(1, 4), backend=backend)
+    return Robot(random_description(1, 5, mimic=1), backend=backend)
 
 
 @cache
@@ -92,6 +88,30 @@ def test_a_sample_has_the_same_bits_wherever_it_is(name):
     singles = as_tuple(function(*(stack[1] for stack in stacks), *options(name)))
     for single, stack in zip(singles, whole):
         close(np.asarray(single), stack[1], 1e-10)
+
+
+@COMPILED
+@pytest.mark.parametrize('name', NAMES)
+def test_every_function_is_its_recursion(name, backend):
+    """Stacks, one of them empty, single calls by both ways in, a program of several outputs."""
+    chosen, stacks = options(name), arguments(name, 3)
+    exact = as_tuple(getattr(robot('reference'), name)(*stacks, *chosen))
+
+    def check(results, expected):
+        for found, right in zip(as_tuple(results), expected, strict=True):
+            close(np.asarray(found), right, 1e-10)
+
+    check(getattr(robot(backend), name)(*stacks, *chosen), exact)
+    none = as_tuple(getattr(robot(backend), name)(*(stack[:0] for stack in stacks), *chosen))
+    assert [array.shape for array in none] == [(0, *array.shape[1:]) for array in exact]
+    for k in (0, 1, 2):
+        one = [stack[k] for stack in stacks]
+        check(getattr(robot(backend), name)(*one, *chosen), [array[k] for array in exact])
+    if backend == 'python' and not FUNCTIONS[name].branching.intersection(chosen):
+        fused = robot(backend).fuse((name, *chosen), 'gravity_torques')
+        vectors = dict(zip(FUNCTIONS[name].given, one), gravity=robot().gravity)
+        vectors.setdefault('q', robot().neutral())
+        check(fused(*(vectors[each] for each in fused.inputs))[:-1], [x[2] for x in exact])
 
 
 @needs_llvmlite
@@ -312,7 +332,7 @@ def test_single_calls_into_arrays(backend):
 @BACKENDS
 def test_gravity_of_a_single_call(backend):
     """The same bits as with this gravity of the robot, which is not changed."""
-    chain, other = robot(backend), Robot(random_description(1, 4), backend=backend)
+    chain, other = robot(backend), Robot(robot().description, backend=backend)
     q, v, a = np.random.default_rng(1).uniform(-1, 1, (3, chain.nv))
     other.gravity = down = np.array([0.5, -1.0, -9.0])
     before = chain.inverse_dynamics(q, v, a)

@@ -14,8 +14,6 @@ import pytest
 from oracles.program_interpreter import run
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, program
-from screw_dynamics_ros.core.dynamics.forward_dynamics import forward_dynamics
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree
 from support.compilation import COMPILED
 from support.models import random_description
@@ -242,15 +240,3 @@ def count(function, joints: int, inputs: int) -> int:
     vectors = [recorder.inputs(name, joints) for name in 'qva'[:inputs]]
     output = function(tree, *vectors, np.array([0.0, 0.0, -9.81]))
     return program(recorder, [(name, joints) for name in 'qva'[:inputs]], [output]).operation_count
-
-
-@pytest.mark.parametrize('function', [inverse_dynamics, forward_dynamics])
-def test_operations_grow_linearly_with_the_chain(function):
-    """Newton-Euler and articulated bodies are O(n) up to 200 joints (K-38)."""
-    lengths = [10, 50, 100, 200]
-    counts = [count(function, n, 3) for n in lengths]
-    slopes = np.diff(counts) / np.diff(lengths)
-    assert slopes.max() <= 1.01 * slopes.min()
-    assert slopes[0] == pytest.approx(
-        {inverse_dynamics: 150, forward_dynamics: 550}[function], rel=0.5
-    )

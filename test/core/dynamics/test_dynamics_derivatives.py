@@ -21,7 +21,7 @@ from screw_dynamics_ros.core.dynamics.partial_derivatives import (
     mass_matrix_partials,
 )
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree
-from support.compilation import ALL_CASES, BACKENDS, build, close, states
+from support.compilation import ALL_CASES, build, close, states
 from support.models import random_description, random_wrenches
 from support.robots import robot
 from support.tangents import displaced, partial
@@ -36,72 +36,26 @@ def directions(robot: Robot) -> np.ndarray:
     return np.random.default_rng(8).normal(size=(3, robot.nv)) / np.sqrt(robot.nv)
 
 
-@ALL_CASES
-@pytest.mark.parametrize('wrenched', [False, True], ids=['free', 'wrenches'])
-def test_inverse_dynamics_against_differences(case, wrenched):
-    """D-40: branches, mimic joints, planar and floating joints, a floating base."""
-    robot = build(case, 'reference')
-    q, v, a = (x[0] for x in states(robot, 1).values())
-    wrenches = random_wrenches(robot, np.random.default_rng(0)) if wrenched else None
-    dq, dv, M = robot.inverse_dynamics_derivatives(q, v, a, wrenches)
-
-    def torques(q, v, a):
-        return robot.inverse_dynamics(q, v, a, wrenches)
-
-    for d in directions(robot):
-        along_q = partial(lambda t, d=d: torques(displaced(robot, q, t[0] * d), v, a), 1)
-        along_v = partial(lambda t, d=d: torques(q, v + t[0] * d, a), 1)
-        close(dq @ d, along_q[:, 0], 1e-9)
-        close(dv @ d, along_v[:, 0], 1e-9)
-    close(M, robot.mass_matrix(q), 1e-13)
-
-
-@ALL_CASES
-@pytest.mark.parametrize('wrenched', [False, True], ids=['free', 'wrenches'])
-def test_forward_dynamics_against_differences(case, wrenched):
-    """D-40."""
-    robot = build(case, 'reference')
-    q, v, tau = (x[0] for x in states(robot, 1).values())
-    wrenches = random_wrenches(robot, np.random.default_rng(0)) if wrenched else None
-    dq, dv, Minv = robot.forward_dynamics_derivatives(q, v, tau, wrenches)
-
-    def accelerations(q, v, tau):
-        return robot.forward_dynamics(q, v, tau, wrenches)
-
-    for d in directions(robot):
-        along_q = partial(lambda t, d=d: accelerations(displaced(robot, q, t[0] * d), v, tau), 1)
-        along_v = partial(lambda t, d=d: accelerations(q, v + t[0] * d, tau), 1)
-        close(dq @ d, along_q[:, 0], 1e-8)
-        close(dv @ d, along_v[:, 0], 1e-8)
-    close(Minv @ robot.mass_matrix(q), np.eye(robot.nv), 1e-11)
-    close(robot.inverse_mass_matrix(q), Minv, 1e-11)
-
-
-@BACKENDS
 @FUNCTIONS
-def test_several_outputs(name, backend):
-    """A tuple of new arrays: single calls by both ways in, stacks, fused; all backends agree."""
-    description = random_description(2, 4, ('revolute', 'prismatic'), mimic=1)
-    robot, reference = (Robot(description, backend=kind) for kind in (backend, 'reference'))
-    q, v, a = states(robot, 3).values()
-    function = getattr(robot, name)
-    singles = [getattr(reference, name)(*x) for x in zip(q, v, a)]
-    for k in 2 * list(range(3)):
-        outputs = getattr(robot, name)(q[k], v[k], a[k])
-        assert type(outputs) is tuple
-        for actual, expected in zip(outputs, singles[k], strict=True):
-            close(actual, expected, 1e-10)
-    for actual, expected in zip(function(q, v, a), zip(*singles), strict=True):
-        close(actual, np.stack(expected), 1e-10)
-    for actual, expected in zip(function(q[0], v, a[0]), function(q[[0, 0, 0]], v, a[[0, 0, 0]])):
-        close(actual, expected)
-    fused = robot.fuse('mass_matrix', name, 'center_of_mass')
-    outputs = fused(q[0], v[0], a[0], robot.gravity)
-    assert len(outputs) == len(fused.shapes) == 5
-    for actual, expected in zip(outputs[1:4], singles[0]):
-        close(actual, expected, 1e-10)
-    close(outputs[0], robot.mass_matrix(q[0]))
-    close(outputs[4], robot.center_of_mass(q[0]))
+@ALL_CASES
+@pytest.mark.parametrize('wrenched', [False, True], ids=['free', 'wrenches'])
+def test_against_differences(name, case, wrenched):
+    """D-40: branches, mimic joints, planar and floating joints, a floating base."""
+    robot, of_torques = build(case, 'reference'), name.startswith('forward')
+    q, v, x = (x[0] for x in states(robot, 1).values())
+    wrenches = random_wrenches(robot, np.random.default_rng(0)) if wrenched else None
+    dq, dv, dx = getattr(robot, name)(q, v, x, wrenches)
+    function = getattr(robot, name.removesuffix('_derivatives'))
+    for d in directions(robot):
+        along_q = partial(lambda t, d=d: function(displaced(robot, q, t[0] * d), v, x, wrenches), 1)
+        along_v = partial(lambda t, d=d: function(q, v + t[0] * d, x, wrenches), 1)
+        close(dq @ d, along_q[:, 0], 1e-8 if of_torques else 1e-9)
+        close(dv @ d, along_v[:, 0], 1e-8 if of_torques else 1e-9)
+    if of_torques:
+        close(dx @ robot.mass_matrix(q), np.eye(robot.nv), 1e-11)
+        close(robot.inverse_mass_matrix(q), dx, 1e-11)
+    else:
+        close(dx, robot.mass_matrix(q), 1e-13)
 
 
 @FUNCTIONS

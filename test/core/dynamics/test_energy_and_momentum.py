@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from support.compilation import ALL_CASES, BACKENDS, build, close, states
+from support.compilation import ALL_CASES, build, close, states
 from support.tangents import displaced, partial
 
 
-@BACKENDS
 @ALL_CASES
-def test_definitions(case, backend):
+def test_definitions(case):
     """The map, the velocity of the center of mass by differences, and kinetic energy."""
-    robot = build(case, backend)
+    robot = build(case, 'reference')
     q, v, _ = (x[0] for x in states(robot, 1).values())
     h, com = robot.centroidal_momentum(q, v), robot.center_of_mass(q)
     close(robot.centroidal_map(q) @ v, h, 1e-12)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
 from screw_dynamics_ros.core.lie.screws import transform_wrench
 from screw_dynamics_ros.core.lie.se3 import inverse
@@ -160,16 +160,6 @@ def test_pinocchio():
         assert np.linalg.norm(rows[joint.child] - W) < 1e-9 * max(1.0, np.linalg.norm(W))
         compared += 1
     assert compared > 30
-
-
-def test_stacks_and_bad_input():
-    robot = Robot.from_urdf(urdf_path('planar_2r'))
-    q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, 4, 2))
-    stack = robot.joint_wrenches(q, v, a)
-    assert stack.shape == (4, len(robot.link_names), 6)
-    close(stack[2], robot.joint_wrenches(q[2], v[2], a[2]), 1e-13)
-    with pytest.raises(ArgumentError, match='v must have shape'):
-        robot.reaction_wrenches(q[0], v[0][:1], a[0])
 
 
 def test_programs_tell_robots_apart_by_the_last_digit_of_a_link():

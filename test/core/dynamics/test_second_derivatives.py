@@ -15,7 +15,7 @@ from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_ros.core import ArgumentError, Drive, Robot
 from screw_dynamics_ros.core.dynamics.partial_derivatives import mass_matrix_partials
 from screw_dynamics_ros.core.lie import se3
-from support.compilation import ALL_CASES, BACKENDS, CASES, build, close, states
+from support.compilation import ALL_CASES, CASES, build, close, states
 from support.models import random_description, random_wrenches
 from support.robots import robot, urdf_path
 from support.tangents import displaced, partial
@@ -82,26 +82,6 @@ def test_against_differences_of_pinocchio(name, floating):
         for actual, expected in ((qq, by_q[0]), (aq, by_q[2]), (qv, by_v[0]), (vv, by_v[1])):
             close(actual @ d, expected, 1e-8)
         close(np.einsum('ijk,j->ik', qv, d), by_q[1], 1e-8)
-
-
-@BACKENDS
-def test_several_outputs(backend):
-    """Single calls by both ways in, stacks, fused with others; all backends agree."""
-    description = random_description(2, 3, ('revolute', 'prismatic'), mimic=1)
-    robot, reference = (Robot(description, backend=kind) for kind in (backend, 'reference'))
-    q, v, a = states(robot, 3).values()
-    singles = [reference.inverse_dynamics_second_derivatives(*x) for x in zip(q, v, a)]
-    for k in 2 * list(range(3)):
-        outputs = robot.inverse_dynamics_second_derivatives(q[k], v[k], a[k])
-        assert type(outputs) is tuple
-        for actual, expected in zip(outputs, singles[k], strict=True):
-            close(actual, expected, 1e-11)
-    stacked = robot.inverse_dynamics_second_derivatives(q, v, a)
-    for actual, expected in zip(stacked, zip(*singles), strict=True):
-        close(actual, np.stack(expected), 1e-11)
-    fused = robot.fuse('mass_matrix', NAME)(q[0], v[0], a[0], robot.gravity)
-    for actual, expected in zip(fused[1:], singles[0], strict=True):
-        close(actual, expected, 1e-11)
 
 
 def test_recorded_program_of_a_floating_base():

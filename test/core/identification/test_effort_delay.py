@@ -10,10 +10,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from screw_dynamics_ros.cli.identify.output_files import parameter_file
 from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.identification import (
     EffortModel,
     IdentificationOptions,
+    identification,
     identify_recordings,
 )
 from screw_dynamics_ros.core.identification.effort_delay import (
@@ -81,6 +83,15 @@ def test_a_motion_that_does_not_determine_it(arm, clean):
     found = identify_recordings(arm, [replace(clean, tau=noise)], OPTIONS).effort_delay
     assert not found.is_certain
     assert found.half_width() > 0.02
+
+
+def test_a_delay_that_does_not_help_is_not_compensated(arm, clean, monkeypatch):
+    """By errors of held-out efforts, though its interval excludes zero."""
+    monkeypatch.setattr(identification, 'estimated_delay', lambda *_: EffortDelay(0.03, 1e-3, 9))
+    plain = identify_recordings(arm, [clean], OPTIONS)
+    assert not plain.effort_delay.is_certain
+    assert 'effort_delay' not in parameter_file(plain)
+    assert identify_recordings(arm, [late(clean, 0.03)], OPTIONS).effort_delay.is_certain
 
 
 # --- its parts ------------------------------------------------------------------------------------

@@ -8,9 +8,9 @@ taken apart (K-13, K-19, K-21, K-25, K-28, D-17, D-18, D-27, D-29, D-34, D-36, D
 C-055, C-071, C-074, C-075); what depends on the inverse of the mass matrix to 1e-9, if not on one
 pass of articulated bodies. With EVERY_ROBOT=1 it is each robot of the collection. All run on the
 `reference` backend, the recursions as they are written, with all functions on a floating base;
-those of `TYPICAL`, one of each kind, on the `native` backend, with all functions on a fixed base,
-too. Compiled are all functions of small ones; of large ones those that nodes compute at each state,
-since the others would take minutes. A few run function by function, on the `python` backend too.
+those of `TYPICAL`, one of each kind, with all functions on a fixed base, too, and on the `native`
+backend on a floating one. Compiled are all functions of small ones; of large ones those that nodes
+compute at each state, since the others would take minutes. A few run on the `python` backend too.
 
 Differences of meaning, accounted for in `pinocchio_oracle`:
 
@@ -48,6 +48,7 @@ import pytest
 
 from support.ball_robots import HUMANOID
 from support.models import (
+    mimicking,
     random_configuration,
     random_description,
     random_wrenches,
@@ -85,12 +86,11 @@ TOO_FEW_FREEDOMS = {
 }
 ILL_CONDITIONED = {'icub'}
 
-#: An arm; an arm with a mimic joint; a humanoid; legs that are compiled whole.
+#: An arm that is compiled whole; an arm with a mimic joint; a humanoid.
 TYPICAL = {
     'ur_description/ur5_robot.urdf',
     'panda_description/panda.urdf',
     'talos_data/talos_reduced.urdf',
-    'bolt_description/bolt.urdf',
 }
 
 #: Freedoms up to which everything is compiled. For more, it is what nodes compute at each state,
@@ -121,7 +121,7 @@ FURTHER = [
 #: How many arrays there are of one function, if not one.
 RESULTS = {'inverse_dynamics_derivatives': 3, 'forward_dynamics_derivatives': 3}
 REPRESENTATIONS = ('body', 'spatial', 'hybrid')
-JACOBIANS = 15  # of large robots, of the last links; those of others run on `reference`
+JACOBIANS = 5  # of large robots, of the last links; those of others run on `reference`
 
 FLOATING = pytest.mark.parametrize(
     'floating', [pytest.param(False, id='fixed'), pytest.param(True, id='floating')]
@@ -405,11 +405,10 @@ def cases(request: pytest.FixtureRequest) -> list[Case]:
 
 
 def compiled_case(urdf: str, description: RobotDescription, floating: bool, **options: Any) -> Case:
-    """Return a case whose functions are compiled if it is small, or has a floating base."""
-    robot = Robot(description, floating_base=floating, backend='reference')
-    fused = native.available() and (floating or robot.nv <= SMALL)
-    if fused:
-        robot = Robot(description, floating_base=floating, backend='native')
+    """Return a case whose functions are compiled if it has a floating base."""
+    fused = native.available() and floating
+    backend = 'native' if fused else 'reference'
+    robot = Robot(description, floating_base=floating, backend=backend)
     return Case(urdf, robot, fused=fused, **options)
 
 
@@ -488,20 +487,14 @@ def test_mimic_as_pinocchio_reduces_it(name, floating):
     case.compare_dynamics()
 
 
-COMPILED = [
-    ('native', 'panda_description/urdf/panda', False),
-    ('python', 'panda_description/urdf/panda', True),
-    ('python', 'double_pendulum_continuous', False),
-]
-
-
-@pytest.mark.parametrize(('backend', 'name', 'floating'), COMPILED)
-def test_compiled_backends(backend, name, floating):
-    """Everything again on the programs that are used in practice."""
-    if backend == 'native':
-        pytest.importorskip('llvmlite')
+@pytest.mark.parametrize(
+    ('name', 'floating'),
+    [('panda_description/urdf/panda', True), ('double_pendulum_continuous', False)],
+)
+def test_recorded_programs(name, floating):
+    """Everything again on programs in Python; `test_stacks.py` has those in machine code."""
     path = urdf_path(name)
-    robot = Robot.from_urdf(path, floating_base=floating, backend=backend)
+    robot = Robot.from_urdf(path, floating_base=floating, backend='python')
     text = path.read_text(encoding='utf-8')
     for seed in range(3):
         case = Case(text, robot, seed=seed)
@@ -524,6 +517,16 @@ def test_random_trees_of_all_joint_types(seed, floating):
     case = Case(to_urdf(robot.description), robot, seed=seed)
     case.compare_everyday_functions()
     case.compare_further_functions(derivatives=False)
+
+
+@FLOATING
+@pytest.mark.parametrize('seed', range(4))
+def test_trees_of_mimic_joints(seed, floating):
+    """Masters later in the tree, which mimic others, of all scalar kinds (see `test_mimic.py`)."""
+    description = mimicking(seed)
+    robot = Robot(description, floating_base=floating, backend='reference')
+    assert robot.nv == 7 + 6 * floating
+    Case(to_urdf(description), robot, seed=seed).compare_everyday_functions()
 
 
 def test_balls_of_an_mjcf():

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Policies, Reason
+from screw_dynamics_ros.ros.recordings.blocks import Block
 from screw_dynamics_ros.ros.recordings.states import StateMaker, States
-from screw_dynamics_ros.ros.recordings.storage import Block
 from support.recordings import joint_state
 
 JOINTS = ('a', 'b', 'c')
