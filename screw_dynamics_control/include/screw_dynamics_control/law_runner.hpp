@@ -35,7 +35,7 @@ struct RunnerSettings
   std::vector<std::string> references;  ///< fields that are given
   bool has_efforts = false;  ///< whether measured efforts are given
   bool has_wrench = false;   ///< whether the wrench of a sensor is given
-  std::string robot_hash;    ///< empty: any robot
+  std::string robot_description;  ///< URDF that laws must be of; empty: any
   CommandSettings commands;  ///< for `joints`
 };
 
@@ -121,7 +121,7 @@ struct BoundLaw
   static ControlLawExpectation expectation(const RunnerSettings & settings)
   {
     ControlLawExpectation expected;
-    expected.robot_hash = settings.robot_hash;
+    expected.robot_description = settings.robot_description;
     expected.state = {"dt"};
     if (settings.has_efforts) {expected.state.push_back("tau");}
     if (settings.has_wrench) {expected.state.push_back("wrench");}
