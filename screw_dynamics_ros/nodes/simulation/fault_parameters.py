@@ -15,7 +15,7 @@ from rclpy.parameter import Parameter
 from screw_dynamics_ros.core.simulation.joint_sensor import QUANTITIES, JointSensor, SensorFaults
 from screw_dynamics_ros.nodes.simulation.plant import Motors
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
-from screw_dynamics_ros.ros.status import Level, Status
+from screw_dynamics_ros.ros.status import Status
 
 PREFIX = 'faults.'
 ENFORCE = f'{PREFIX}enforce_command_limits'
@@ -133,16 +133,14 @@ class FaultParameters:
             shown = value if isinstance(value, float) else ', '.join(map(str, value))  # type: ignore
             status.values[PREFIX + name] = str(shown)
         if active:
-            status.report(
-                Level.WARN,
+            status.warn(
                 f'joint states have simulated faults: {", ".join(active)}; ~/clear_faults removes '
-                'them',
+                'them'
             )
         if self._motors.is_limited:
-            status.report(
-                Level.WARN,
+            status.warn(
                 f'{ENFORCE}: commanded efforts are clamped to the limits of the description, as by '
-                'controller_manager; ~/clear_faults ends it',
+                'controller_manager; ~/clear_faults ends it'
             )
         return status
 
