@@ -89,6 +89,11 @@ def random_description(
     return RobotDescription.from_parts(f'random{seed}', links, made)
 
 
+def mimicking(seed: int) -> RobotDescription:
+    """Return a tree of twelve joints of all scalar kinds; five mimic, some of them mimics."""
+    return random_description(seed, 12, ('revolute', 'continuous', 'prismatic'), mimic=5)
+
+
 def random_inertia(rng: np.random.Generator) -> Inertia:
     """Return the inertia of eight point masses: physical by construction."""
     masses, points = rng.uniform(0.05, 0.4, 8), rng.uniform(-0.2, 0.3, (8, 3))

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Equations of motion against golden numbers, Lagrange's equations, energy and momentum balances.
+"""Equations of motion against a closed form, Lagrange's equations, energy and momentum balances.
 
 Independent of other libraries. Spec IDs: D-17, D-20, D-21, D-27, D-29, D-35 to D-38, K-11.
 """
@@ -16,19 +16,14 @@ from oracles.lagrange import CENTRAL, Lagrange
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
 from support.models import (
-    RCM5_A,
-    RCM5_Q,
-    RCM5_V,
     random_configuration,
     random_description,
     random_inertia,
     random_pose,
     random_wrenches,
-    rcm5_description,
 )
 from support.robots import urdf_path
 
-GOLDEN = 1e-9
 GRAVITY = (0.7, -1.3, -9.6)
 
 SEEDS = pytest.mark.parametrize('seed', range(4))
@@ -51,41 +46,6 @@ def close(actual: np.ndarray, expected: np.ndarray, tolerance: float) -> None:
 def state(robot: Robot, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed + 100)
     return (random_configuration(robot, rng), *rng.uniform(-2, 2, (2, robot.nv)))
-
-
-# --- doc/spec/golden_numbers.md ------------------------------------------------------------------
-
-
-@BACKENDS
-def test_rcm5(backend):
-    """M, T and Q with and without gravity (D-25 to D-28)."""
-    robot = Robot(rcm5_description(), backend=backend)
-    M = np.zeros((5, 5))
-    M[np.triu_indices(5)] = [
-        8.0360536391,
-        4.7695809932,
-        2.4300098979,
-        -1.1443380347,
-        -0.4594847914,
-        3.1931083474,
-        1.7361900301,
-        -0.8865434008,
-        -0.3793993808,
-        1.1554717128,
-        -0.6445813483,
-        -0.3121521651,
-        0.5322248544,
-        0.2385634254,
-        0.2398048544,
-    ]
-    close(robot.mass_matrix(RCM5_Q), M + np.triu(M, 1).T, GOLDEN)
-    close(robot.kinetic_energy(RCM5_Q, RCM5_V), 0.6453086024, GOLDEN)
-    with_gravity = [7.9329872753, 4.4171123122, 2.0474565369, -2.9322718882, -0.5334316808]
-    without = [7.9329872753, 4.4171123122, 2.0474565369, -0.7513472441, -0.1459455517]
-    close(robot.inverse_dynamics(RCM5_Q, RCM5_V, RCM5_A), with_gravity, GOLDEN)
-    close(robot.forward_dynamics(RCM5_Q, RCM5_V, with_gravity), RCM5_A, 1e-8)
-    robot.gravity = (0, 0, 0)
-    close(robot.inverse_dynamics(RCM5_Q, RCM5_V, RCM5_A), without, GOLDEN)
 
 
 @BACKENDS

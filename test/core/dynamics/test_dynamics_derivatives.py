@@ -36,45 +36,26 @@ def directions(robot: Robot) -> np.ndarray:
     return np.random.default_rng(8).normal(size=(3, robot.nv)) / np.sqrt(robot.nv)
 
 
+@FUNCTIONS
 @ALL_CASES
 @pytest.mark.parametrize('wrenched', [False, True], ids=['free', 'wrenches'])
-def test_inverse_dynamics_against_differences(case, wrenched):
+def test_against_differences(name, case, wrenched):
     """D-40: branches, mimic joints, planar and floating joints, a floating base."""
-    robot = build(case, 'reference')
-    q, v, a = (x[0] for x in states(robot, 1).values())
+    robot, of_torques = build(case, 'reference'), name.startswith('forward')
+    q, v, x = (x[0] for x in states(robot, 1).values())
     wrenches = random_wrenches(robot, np.random.default_rng(0)) if wrenched else None
-    dq, dv, M = robot.inverse_dynamics_derivatives(q, v, a, wrenches)
-
-    def torques(q, v, a):
-        return robot.inverse_dynamics(q, v, a, wrenches)
-
+    dq, dv, dx = getattr(robot, name)(q, v, x, wrenches)
+    function = getattr(robot, name.removesuffix('_derivatives'))
     for d in directions(robot):
-        along_q = partial(lambda t, d=d: torques(displaced(robot, q, t[0] * d), v, a), 1)
-        along_v = partial(lambda t, d=d: torques(q, v + t[0] * d, a), 1)
-        close(dq @ d, along_q[:, 0], 1e-9)
-        close(dv @ d, along_v[:, 0], 1e-9)
-    close(M, robot.mass_matrix(q), 1e-13)
-
-
-@ALL_CASES
-@pytest.mark.parametrize('wrenched', [False, True], ids=['free', 'wrenches'])
-def test_forward_dynamics_against_differences(case, wrenched):
-    """D-40."""
-    robot = build(case, 'reference')
-    q, v, tau = (x[0] for x in states(robot, 1).values())
-    wrenches = random_wrenches(robot, np.random.default_rng(0)) if wrenched else None
-    dq, dv, Minv = robot.forward_dynamics_derivatives(q, v, tau, wrenches)
-
-    def accelerations(q, v, tau):
-        return robot.forward_dynamics(q, v, tau, wrenches)
-
-    for d in directions(robot):
-        along_q = partial(lambda t, d=d: accelerations(displaced(robot, q, t[0] * d), v, tau), 1)
-        along_v = partial(lambda t, d=d: accelerations(q, v + t[0] * d, tau), 1)
-        close(dq @ d, along_q[:, 0], 1e-8)
-        close(dv @ d, along_v[:, 0], 1e-8)
-    close(Minv @ robot.mass_matrix(q), np.eye(robot.nv), 1e-11)
-    close(robot.inverse_mass_matrix(q), Minv, 1e-11)
+        along_q = partial(lambda t, d=d: function(displaced(robot, q, t[0] * d), v, x, wrenches), 1)
+        along_v = partial(lambda t, d=d: function(q, v + t[0] * d, x, wrenches), 1)
+        close(dq @ d, along_q[:, 0], 1e-8 if of_torques else 1e-9)
+        close(dv @ d, along_v[:, 0], 1e-8 if of_torques else 1e-9)
+    if of_torques:
+        close(dx @ robot.mass_matrix(q), np.eye(robot.nv), 1e-11)
+        close(robot.inverse_mass_matrix(q), dx, 1e-11)
+    else:
+        close(dx, robot.mass_matrix(q), 1e-13)
 
 
 @FUNCTIONS

@@ -3,9 +3,8 @@
 
 """Mimic joints are exact everywhere: chains, multipliers, offsets, any order in the tree.
 
-The oracle is the dense reduced system G^T M G a = tau - G^T h of Pinocchio's model with all joints
-independent (`pinocchio_oracle`), and Lagrange's equations with the mimic relation substituted
-(`lagrange`, in `test_dynamics.py`). Errors to 1e-10.
+All functions are compared with Pinocchio's dense reduced equations in `test_pinocchio.py`, and with
+Lagrange's equations in `test_dynamics.py`; here they are compared by hand.
 """
 
 from __future__ import annotations
@@ -13,35 +12,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
-from support.models import (
-    random_configuration,
-    random_description,
-    random_wrenches,
-    to_urdf,
-    without_mimic,
-)
-from support.robots import urdf_path
-
-pin = pytest.importorskip('pinocchio')
-
-from oracles.pinocchio_model import Pinocchio  # noqa: E402
-from screw_dynamics_ros.core import Robot  # noqa: E402
-from screw_dynamics_ros.core.description import Mimic, RobotDescription, read_urdf  # noqa: E402
-
-FLOATING = pytest.mark.parametrize('floating', [False, True])
+from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description import Mimic, RobotDescription, read_urdf
+from support.models import mimicking, random_description, without_mimic
 
 
 def close(actual: np.ndarray, expected: np.ndarray) -> None:
     assert np.shape(actual) == np.shape(expected)
     error = np.linalg.norm(np.subtract(actual, expected))
     assert error <= 1e-10 * max(np.linalg.norm(expected), 1e-2)
-
-
-def chained(seed: int) -> RobotDescription:
-    """Return a tree of twelve joints of all scalar kinds; five mimic, some of them mimics."""
-    return random_description(seed, 12, ('revolute', 'continuous', 'prismatic'), mimic=5)
 
 
 def following(description: RobotDescription, **mimics: Mimic) -> RobotDescription:
@@ -55,7 +35,7 @@ def following(description: RobotDescription, **mimics: Mimic) -> RobotDescriptio
 
 def test_the_factory_makes_the_hard_cases():
     """Chains of mimic joints, masters later in the tree, continuous joints on both sides, signs."""
-    joints = [{joint.name: joint for joint in chained(seed).joints} for seed in range(4)]
+    joints = [{joint.name: joint for joint in mimicking(seed).joints} for seed in range(4)]
     pairs = [
         (tree[j.mimic.joint], j, list(tree)) for tree in joints for j in tree.values() if j.mimic
     ]
@@ -65,62 +45,6 @@ def test_the_factory_makes_the_hard_cases():
     assert any(slave.type == 'continuous' for _, slave, _ in pairs)
     assert any(master.type != slave.type for master, slave, _ in pairs)
     assert any(slave.mimic.multiplier < 0 for _, slave, _ in pairs)
-
-
-@pytest.mark.parametrize('seed', range(4))
-@FLOATING
-def test_reduced_equations(seed, floating):
-    """Every function with mimic joints against the dense reduction, wrenches included.
-
-    `test_compile.py` compares the backends, with mimic joints too.
-    """
-    description = chained(seed)
-    robot = Robot(description, floating_base=floating, backend='reference')
-    assert robot.nv == 7 + 6 * floating
-    assert not any(joint.mimic for joint in description.joints if joint.name in robot.joint_names)
-    oracle = Pinocchio(to_urdf(description), robot)
-    rng = np.random.default_rng(seed)
-    q = random_configuration(robot, rng)
-    v, a, tau = rng.uniform(-2, 2, (3, robot.nv))
-    wrenches = random_wrenches(robot, rng)
-    close(robot.link_poses(q), oracle.link_poses(q))
-    links = robot.link_names[-3:]
-    for representation in ('body', 'spatial', 'hybrid'):
-        for link, J in zip(links, oracle.jacobians(q, links, representation)):
-            close(robot.jacobian(q, link, representation), J)
-    for w in (None, wrenches):
-        close(robot.inverse_dynamics(q, v, a, w), oracle.inverse_dynamics(q, v, a, w))
-        close(robot.forward_dynamics(q, v, tau, w), oracle.forward_dynamics(q, v, tau, w))
-    close(robot.mass_matrix(q), oracle.mass_matrix(q))
-    close(robot.gravity_torques(q), oracle.gravity_torques(q))
-    close(robot.coriolis_torques(q, v), oracle.coriolis_torques(q, v))
-    close(robot.coriolis_matrix(q, v), oracle.coriolis_matrix(q, v))
-    close(robot.kinetic_energy(q, v), oracle.kinetic_energy(q, v))
-    mass, moment = oracle.mass_and_moment(q)
-    close(robot.center_of_mass(q), moment / mass)
-    close(robot.potential_energy(q), -moment @ robot.gravity)
-
-
-@FLOATING
-@pytest.mark.parametrize('name', ['gripper_tree', 'urdf/panda', 'talos_full_v2', 'tiago_pro'])
-def test_forward_dynamics_of_real_robots_with_wrenches(name, floating):
-    """Grippers and hands whose fingers follow, against the dense equations."""
-    path = urdf_path(name) if name != 'urdf/panda' else urdf_path('panda')
-    robot = Robot.from_urdf(path, floating_base=floating, backend='reference')
-    assert len(robot.joint_names) < len(robot.transform_joints)
-    oracle, rng = Pinocchio(path.read_text(encoding='utf-8'), robot), np.random.default_rng(0)
-    for _ in range(10 if robot.nv < 15 else 2):
-        q = random_configuration(robot, rng)
-        v, tau = rng.uniform(-2, 2, (2, robot.nv))
-        wrenches = random_wrenches(robot, rng)
-        close(
-            robot.forward_dynamics(q, v, tau, wrenches),
-            oracle.forward_dynamics(q, v, tau, wrenches),
-        )
-        close(
-            robot.inverse_dynamics(q, v, tau, wrenches),
-            oracle.inverse_dynamics(q, v, tau, wrenches),
-        )
 
 
 def test_a_chain_multiplies_out():

@@ -13,7 +13,7 @@ import pytest
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError, DivergenceError
-from screw_dynamics_ros.core.integration import RungeKutta, Variational
+from screw_dynamics_ros.core.integration import GeneralizedAlpha, RungeKutta, Variational
 from support import driven_arm, heavy_top
 from support.compilation import NATIVE, close
 from support.free_body_motion import COM, Q0, V0, errors, free_body, orders
@@ -189,9 +189,10 @@ def test_dexp_matters(wrong):
 # --- refusals -------------------------------------------------------------------------------------
 
 
-def test_what_cannot_be_stepped():
+@pytest.mark.parametrize('kind', [Variational, GeneralizedAlpha])
+def test_what_cannot_be_stepped(kind):
     """I-10, and NaN; states are not changed."""
-    integrator = Variational(free_body(np.zeros(3)))
+    integrator = kind(free_body(np.zeros(3)))
     with pytest.raises(ArgumentError, match=r"'body' turns by 6\.4 rad in one step"):
         integrator.step(Q0, np.array([0, 0, 40.0, 0, 0, 0]), np.zeros(6), 0.16)
     q = Q0.copy()

@@ -1,9 +1,9 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Poses, Jacobians and twists, against golden numbers, matrix exponentials and finite differences.
+"""Poses, Jacobians and twists, against matrix exponentials and finite differences.
 
-Spec IDs: K-05, K-09, K-10, K-12 to K-19, K-21, K-25, K-28, K-31, K-34, K-35, K-37.
+Spec IDs: K-05, K-09, K-10, K-12 to K-19, K-21, K-25, K-28, K-31, K-34, K-35.
 """
 
 from __future__ import annotations
@@ -19,21 +19,13 @@ from oracles.lagrange import CENTRAL, Lagrange
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import Joint, Link, RobotDescription
 from support.models import (
-    L1,
-    L2,
-    RCM5_Q,
-    RCM5_V,
-    RHO,
     random_configuration,
     random_description,
     random_pose,
     random_unit,
-    rcm5_axes,
-    rcm5_description,
 )
 
 REPRESENTATIONS = ('body', 'spatial', 'hybrid', 'mixed')
-GOLDEN = 1e-9  # the numbers of the specification have ten decimals
 
 SEEDS = pytest.mark.parametrize('seed', range(4))
 IN_ALL_REPRESENTATIONS = pytest.mark.parametrize('representation', REPRESENTATIONS)
@@ -63,162 +55,6 @@ def twist_matrix(X: np.ndarray) -> np.ndarray:
 def adjoint(C: np.ndarray) -> np.ndarray:
     R, r = C[:3, :3], C[:3, 3]
     return np.block([[R, np.zeros((3, 3))], [skew(r) @ R, R]])
-
-
-# --- RCM5 of doc/spec/golden_numbers.md (K-37) ---------------------------------------------------
-
-
-@pytest.fixture(scope='module')
-def rcm5() -> Robot:
-    return reference(rcm5_description())
-
-
-def test_rcm5_joint_screws(rcm5):
-    """Y_i are the columns of the spatial Jacobian at q = 0 (K-25)."""
-    Y = rcm5.jacobian(np.zeros(5), 'body5', 'spatial').T
-    expected = [
-        [0, 0, 1, 0, 0, 0],
-        [0, 0, 1, 0, -0.4, 0],
-        [0, 0, 1, 0, -0.75, 0],
-        [0.5, 0, -0.8660254038, 0, 0.8227241336, 0],
-        [-0.1736481777, 0, -0.9848077530, 0, 1.1284036483, 0],
-    ]
-    np.testing.assert_allclose(Y, expected, rtol=0, atol=GOLDEN)
-
-
-def test_rcm5_poses(rcm5):
-    c1, s1, c12, s12 = [f(x) for x in (RCM5_Q[0], RCM5_Q[:2].sum()) for f in (np.cos, np.sin)]
-    C3 = rcm5.link_pose(RCM5_Q, 'body3')
-    np.testing.assert_allclose(
-        C3[:3, :3], Rotation.from_rotvec([0, 0, 0.5]).as_matrix(), atol=1e-15
-    )
-    np.testing.assert_allclose(C3[:3, 3], [L1 * c1 + L2 * c12, L1 * s1 + L2 * s12, 0], atol=1e-15)
-    np.testing.assert_allclose(C3[:3, 3], [0.7251578979, 0.0486738169, 0], rtol=0, atol=GOLDEN)
-    np.testing.assert_allclose(
-        rcm5.link_pose(RCM5_Q, 'body5')[:3],
-        [
-            [0.7409812064, -0.6629808687, 0.1067858577, 1.0940007335],
-            [0.6625942011, 0.6959732300, -0.2767493231, 0.1749253369],
-            [0.1091594083, 0.2758217374, 0.9549903627, -0.0066931350],
-        ],
-        rtol=0,
-        atol=GOLDEN,
-    )
-
-
-def test_rcm5_jacobians(rcm5):
-    q = RCM5_Q
-    J3 = rcm5.jacobian(q, 'body3', 'body')
-    s3, s23, c3, c23 = np.sin(q[2]), np.sin(q[1] + q[2]), np.cos(q[2]), np.cos(q[1] + q[2])
-    np.testing.assert_allclose(
-        J3.T,
-        [
-            [0, 0, 1, L1 * s23 + L2 * s3, L1 * c23 + L2 * c3, 0],
-            [0, 0, 1, L2 * s3, L2 * c3, 0],
-            [0, 0, 1, 0, 0, 0],
-            np.zeros(6),
-            np.zeros(6),
-        ],
-        atol=1e-15,
-    )
-    np.testing.assert_allclose(
-        J3[3:5, :2].T,
-        [[0.3049439229, 0.6597213967], [0.2254761905, 0.2676947655]],
-        rtol=0,
-        atol=GOLDEN,
-    )
-    np.testing.assert_allclose(
-        rcm5.jacobian(q, 'body5', 'spatial')[:, 1:].T,
-        [
-            [0, 0, 1, 0.1182080827, -0.3821345957, 0],
-            [0, 0, 1, 0.0486738169, -0.7251578979, 0],
-            [0.4387912809, 0.2397127693, -0.8660254038, -0.1251917011, 0.7800069198, 0.1524719614],
-            [-0.2338335768, 0.1574866035, -0.9594372455, -0.1667758044, 1.05119013, 0.2131938769],
-        ],
-        rtol=0,
-        atol=GOLDEN,
-    )
-    np.testing.assert_allclose(
-        rcm5.jacobian(q, 'body5', 'body')[:, [0, 3]].T,
-        [
-            [0.1091594083, 0.2758217374, 0.9549903627, 0.5952621548, 0.8773673760, -0.3214435146],
-            [
-                0.3894335629,
-                -0.3629451858,
-                -0.8465295578,
-                -0.0942959253,
-                -0.1399582522,
-                0.0166269158,
-            ],
-        ],
-        rtol=0,
-        atol=GOLDEN,
-    )
-    np.testing.assert_allclose(
-        rcm5.jacobian(q, 'body5', 'hybrid')[:, [0, 3]].T,
-        [
-            [0, 0, 1, -0.1749253369, 1.0940007335, 0],
-            [0.4387912809, 0.2397127693, -0.8660254038, 0.0246936546, -0.1644886179, -0.0330182713],
-        ],
-        rtol=0,
-        atol=GOLDEN,
-    )
-
-
-RCM5_TWISTS = {
-    'body': (0.4465017664, -0.1248631062, 0.2896936726, 0.1815168821, 0.3222307649, -0.1414748747),
-    'spatial': (
-        0.4445664555,
-        0.1287755741,
-        0.2909545752,
-        -0.0424825106,
-        0.0624090336,
-        0.0367000184,
-    ),
-    'hybrid': (
-        0.4445664555,
-        0.1287755741,
-        0.2909545752,
-        -0.0942397500,
-        0.3836890956,
-        -0.0264146171,
-    ),
-    'mixed': (
-        0.4465017664,
-        -0.1248631062,
-        0.2896936726,
-        -0.0942397500,
-        0.3836890956,
-        -0.0264146171,
-    ),
-}
-
-
-@IN_ALL_REPRESENTATIONS
-def test_rcm5_twists(rcm5, representation):
-    V = rcm5.velocity(RCM5_Q, RCM5_V, 'body5', representation)
-    np.testing.assert_allclose(V, RCM5_TWISTS[representation], rtol=0, atol=GOLDEN)
-    np.testing.assert_allclose(
-        rcm5.velocity(RCM5_Q, RCM5_V, 'body3', 'body'),
-        [0, 0, 0.6, 0.1073767233, 0.2763217452, 0],
-        rtol=0,
-        atol=GOLDEN,
-    )
-
-
-def test_rcm5_center_of_motion_stays_where_it_is(rcm5):
-    """The point P on axes 4 and 5 does not move with q4, q5."""
-    e, y = rcm5_axes()
-    at_zero = np.append(y[3] + RHO * e[3], 1.0)
-    for q45 in ([0.4, -0.6], [1.9, 2.8], [-3.0, 0.1]):
-        q = np.array([*RCM5_Q[:3], *q45])
-        for i in (3, 4, 5):
-            A = np.eye(4)
-            A[:3, 3] = y[i - 1]
-            P = rcm5.link_pose(q, f'body{i}') @ np.linalg.inv(A) @ at_zero
-            np.testing.assert_allclose(
-                P[:3], [1.0323117946, 0.2164727554, -0.2598076211], rtol=0, atol=GOLDEN
-            )
 
 
 # --- poses against other formulations -------------------------------------------------------------

@@ -4,8 +4,8 @@
 """The worked example of the papers with the numbers of doc/spec/golden_numbers.md: all of K-37.
 
 RCM5 is a surgical arm: three vertical axes, then two axes that meet in the incision point P. Its
-numbers are checked through every geometry description, through the recursions, the factorizations
-and the dynamics (K-12 to K-16, K-21 to K-33, D-05, D-25, D-31).
+numbers are checked through every geometry description, through the recursions, the factorizations,
+the dynamics and a `Robot` (K-12 to K-16, K-21 to K-33, D-05, D-25, D-31).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import Inertia
 from screw_dynamics_ros.core.dynamics.energy_and_momentum import kinetic_energy
 from screw_dynamics_ros.core.dynamics.inverse_dynamics import inverse_dynamics
@@ -34,7 +35,8 @@ from screw_dynamics_ros.core.textbook.formulations.joint_axes import (
     current_axes,
     geometric_jacobian,
 )
-from support.models import L1, L2, RCM5_A, RCM5_Q, RCM5_V, RHO, rcm5_axes
+from support.compilation import BACKENDS
+from support.models import L1, L2, RCM5_A, RCM5_Q, RCM5_V, RHO, rcm5_axes, rcm5_description
 
 GOLDEN = 2e-10  # the numbers of the specification have ten decimals
 
@@ -72,33 +74,13 @@ J_HYBRID = {
     3: [0.4387912809, 0.2397127693, -0.8660254038, 0.0246936546, -0.1644886179, -0.0330182713],
 }
 
+OMEGA = [0.4445664555, 0.1287755741, 0.2909545752]
 V5 = {
     'body': [0.4465017664, -0.1248631062, 0.2896936726, 0.1815168821, 0.3222307649, -0.1414748747],
-    'spatial': [
-        0.4445664555,
-        0.1287755741,
-        0.2909545752,
-        -0.0424825106,
-        0.0624090336,
-        0.0367000184,
-    ],
-    'hybrid': [
-        0.4445664555,
-        0.1287755741,
-        0.2909545752,
-        -0.0942397500,
-        0.3836890956,
-        -0.0264146171,
-    ],
-    'mixed': [
-        0.4465017664,
-        -0.1248631062,
-        0.2896936726,
-        -0.0942397500,
-        0.3836890956,
-        -0.0264146171,
-    ],
+    'spatial': [*OMEGA, -0.0424825106, 0.0624090336, 0.0367000184],
+    'hybrid': [*OMEGA, -0.0942397500, 0.3836890956, -0.0264146171],
 }
+V5['mixed'] = [*V5['body'][:3], *V5['hybrid'][3:]]
 
 DV5_BODY = [0.0140410099, 0.2151726468, -0.3535435982, 0.5767444274, 0.8446034246, -0.5604380676]
 
@@ -242,6 +224,30 @@ def test_remote_center_of_motion(arm):
     V = body_twists(own, RCM5_Q, np.array([0, 0, 0, 0.8, -0.4]), 'spatial')[4]
     point = moved[2, :3]
     np.testing.assert_allclose(V[3:] + np.cross(V[:3], point), 0.0, atol=1e-14)
+
+
+@BACKENDS
+def test_robot(backend):
+    """K-21 to K-33, D-25 to D-28, D-35, D-38: the functions of a `Robot` of the description."""
+    robot, state = Robot(rcm5_description(), backend=backend), (RCM5_Q, RCM5_V, RCM5_A)
+    close(robot.jacobian(np.zeros(5), 'body5', 'spatial').T, Y)
+    close(robot.link_pose(RCM5_Q, 'body3')[:3, 3], [0.7251578979, 0.0486738169, 0])
+    close(robot.link_pose(RCM5_Q, 'body5'), C5)
+    for name, columns in (('body', J_BODY), ('spatial', J_SPATIAL), ('hybrid', J_HYBRID)):
+        J = robot.jacobian(RCM5_Q, 'body5', name)
+        for j, golden in columns.items():
+            close(J[:, j], golden)
+    J = robot.jacobian(RCM5_Q, 'body3', 'body')
+    close(J[3:5, :2].T, [[0.3049439229, 0.6597213967], [0.2254761905, 0.2676947655]])
+    np.testing.assert_array_equal(J[:, 3:], 0.0)
+    for name, V in V5.items():
+        close(robot.velocity(RCM5_Q, RCM5_V, 'body5', name), V)
+    close(np.triu(robot.mass_matrix(RCM5_Q)), M)
+    close(robot.kinetic_energy(RCM5_Q, RCM5_V), 0.6453086024)
+    close(robot.inverse_dynamics(*state), Q_GRAVITY)
+    np.testing.assert_allclose(robot.forward_dynamics(*state[:2], Q_GRAVITY), RCM5_A, atol=1e-8)
+    robot.gravity = (0, 0, 0)
+    close(robot.inverse_dynamics(*state), Q)
 
 
 @pytest.mark.parametrize('description', DESCRIPTIONS)

@@ -99,7 +99,6 @@ def bad(x: np.ndarray) -> list[object]:
 CASES = pytest.mark.parametrize(
     ('backend', 'floating', 'names'),
     [
-        ('reference', False, tuple(calls())),
         ('reference', True, tuple(calls())),
         pytest.param(
             *NATIVE.values,

@@ -8,9 +8,9 @@ taken apart (K-13, K-19, K-21, K-25, K-28, D-17, D-18, D-27, D-29, D-34, D-36, D
 C-055, C-071, C-074, C-075); what depends on the inverse of the mass matrix to 1e-9, if not on one
 pass of articulated bodies. With EVERY_ROBOT=1 it is each robot of the collection. All run on the
 `reference` backend, the recursions as they are written, with all functions on a floating base;
-those of `TYPICAL`, one of each kind, on the `native` backend, with all functions on a fixed base,
-too. Compiled are all functions of small ones; of large ones those that nodes compute at each state,
-since the others would take minutes. A few run function by function, on the `python` backend too.
+those of `TYPICAL`, one of each kind, with all functions on a fixed base, too, and on the `native`
+backend on a floating one. Compiled are all functions of small ones; of large ones those that nodes
+compute at each state, since the others would take minutes. A few run on the `python` backend too.
 
 Differences of meaning, accounted for in `pinocchio_oracle`:
 
@@ -48,6 +48,7 @@ import pytest
 
 from support.ball_robots import HUMANOID
 from support.models import (
+    mimicking,
     random_configuration,
     random_description,
     random_wrenches,
@@ -404,11 +405,10 @@ def cases(request: pytest.FixtureRequest) -> list[Case]:
 
 
 def compiled_case(urdf: str, description: RobotDescription, floating: bool, **options: Any) -> Case:
-    """Return a case whose functions are compiled if it is small, or has a floating base."""
-    robot = Robot(description, floating_base=floating, backend='reference')
-    fused = native.available() and (floating or robot.nv <= SMALL)
-    if fused:
-        robot = Robot(description, floating_base=floating, backend='native')
+    """Return a case whose functions are compiled if it has a floating base."""
+    fused = native.available() and floating
+    backend = 'native' if fused else 'reference'
+    robot = Robot(description, floating_base=floating, backend=backend)
     return Case(urdf, robot, fused=fused, **options)
 
 
@@ -517,6 +517,16 @@ def test_random_trees_of_all_joint_types(seed, floating):
     case = Case(to_urdf(robot.description), robot, seed=seed)
     case.compare_everyday_functions()
     case.compare_further_functions(derivatives=False)
+
+
+@FLOATING
+@pytest.mark.parametrize('seed', range(4))
+def test_trees_of_mimic_joints(seed, floating):
+    """Masters later in the tree, which mimic others, of all scalar kinds (see `test_mimic.py`)."""
+    description = mimicking(seed)
+    robot = Robot(description, floating_base=floating, backend='reference')
+    assert robot.nv == 7 + 6 * floating
+    Case(to_urdf(description), robot, seed=seed).compare_everyday_functions()
 
 
 def test_balls_of_an_mjcf():
