@@ -227,11 +227,11 @@ private:
         const auto & name = each.get_name();
         if (name.rfind(prefix, 0) == 0) {
           gains[name.substr(prefix.size())] = numbers(each);
-        } else if (name == "law" || name == "law_options") {
+        } else if (name == "law_options") {  // of the law that is set with them or later
+          request.options = each.as_string_array();
+        } else if (name == "law") {
+          request.law = each.as_string();
           is_other = true;
-          if (name == "law") {request.law = each.as_string();} else {
-            request.options = each.as_string_array();
-          }
         } else {
           require(std::find(own_.begin(), own_.end(), name) == own_.end(), name + ": read-only");
         }

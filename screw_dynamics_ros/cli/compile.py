@@ -26,6 +26,12 @@ function update, and constants with its version, sizes, fields, parameters and h
 are those of the library, module:law and file.py:law; + adds laws. The C++ class ControlLaw of
 screw_dynamics_control/control_law.hpp loads the shared object that the commands in my_law.h make
 of it. With --target, -DMY_LAW_OBJECT and my_law.o give the bits of this package.
+
+    compile robot.urdf --model-library --name my_model
+
+writes my_model.h and my_model.c in the same way: constants with mass matrix, bias, gravity,
+Coriolis and friction torques, inverse dynamics, and pose and Jacobian of links (--link, default:
+all). The C++ class ModelLibrary and plugins of screw_dynamics_control load its shared object.
 """
 
 from __future__ import annotations
@@ -39,10 +45,12 @@ from ..core import ArgumentError, Robot, UnknownNameError
 from ..core.compile.llvm.objects import object_file
 from ..core.compile.text.c_source import CSource, identifier, is_name
 from ..core.compile.text.cpp_library import cmake_library, cpp_header
-from ..core.description.formats import read_robot_description
+from ..core.description.description_hash import description_hash
+from ..core.description.formats import read_robot_description, urdf_of
 from ..core.estimation.observers.table import OBSERVERS
 from ..core.motion.laws.c_law import c_law
 from ..core.motion.laws.law_source import LawSource, options_of
+from ..core.robot.c_model import c_model
 from ..core.robot.functions import FUNCTIONS, Output
 from ..entry import DONE
 from .c_outputs import COutputs
@@ -61,16 +69,19 @@ def run(options: argparse.Namespace) -> int:
         read_robot_description(text), floating_base=options.floating_base, backend='reference'
     )
     name = options.name or function_name(robot.description.name)
-    for file, content in files(source_code(robot, name, options), name, options).items():
+    for file, content in files(source_code(robot, text, name, options), name, options).items():
         write_file(options.folder / file, '--folder', content)
     return DONE
 
 
-def source_code(robot: Robot, name: str, options: argparse.Namespace) -> CSource:
-    """Return functions of a robot, or a law, as C."""
+def source_code(robot: Robot, text: str, name: str, options: argparse.Namespace) -> CSource:
+    """Return functions of a robot with this description, or a law, as C."""
+    hash_ = description_hash(urdf_of(text, robot.description))
+    if options.model_library:
+        return c_model(robot, name, options.links or robot.link_names, hash_)
     if options.law:
         law = LawSource(options.law).law
-        return c_law(law.on(robot, **options_of(options.law_options)), name)
+        return c_law(law.on(robot, **options_of(options.law_options)), name, hash_)
     chosen = COutputs(robot, options.observer)
     for text in options.named:
         chosen.add(text)
@@ -82,7 +93,7 @@ def source_code(robot: Robot, name: str, options: argparse.Namespace) -> CSource
 def files(code: CSource, name: str, options: argparse.Namespace) -> dict[str, bytes]:
     """Return the contents of the files by name."""
     texts = {f'{name}.h': code.header, f'{name}.c': code.source}
-    if not options.law:
+    if not (options.law or options.model_library):
         texts[f'{name}.hpp'] = cpp_header(name, code.functions)
         texts[f'{name}.cmake'] = cmake_library(name)
     contents = {file: text.encode() for file, text in texts.items()}
@@ -122,6 +133,14 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         dest='law_options',
         action='append',
     )
+    add('--model-library', 'functions of the robot as a library for C++')
+    add(
+        '--link LINK',
+        'a link of the library, besides the root (default: all)',
+        default=[],
+        dest='links',
+        action='append',
+    )
     add('--name NAME', 'name of the function and the files (default: name of the robot)')
     add('--folder DIR', 'folder for the files (default: here)', Path, Path())
     add('--separate', 'a function for each output, NAME_output')
@@ -137,10 +156,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         'floating base: the root link moves freely; its coordinates come first in q and v',
     )
     options = parser.parse_intermixed_args(arguments)  # outputs after options
-    if bool(options.outputs or options.named) == bool(options.law):
-        parser.error('give either outputs or --law')
+    wanted = (options.outputs or options.named, options.law, options.model_library)
+    if sum(map(bool, wanted)) != 1:
+        parser.error('give either outputs, --law or --model-library')
     if options.law_options and not options.law:
         parser.error('--law-option needs --law')
+    if options.links and not options.model_library:
+        parser.error('--link needs --model-library')
     return options
 
 

@@ -101,7 +101,7 @@ class Diagnostics:
             status = source()
         except Exception as error:  # the others are still reported
             status = Status(getattr(source, '__qualname__', 'status'))
-            status.report(Level.ERROR, f'no status: {type(error).__name__}: {error}')
+            status.error(f'no status: {type(error).__name__}: {error}')
         name = f'{prefix}: {status.name}'
         self._log(name, status)
         return DiagnosticStatus(

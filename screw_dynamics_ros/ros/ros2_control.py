@@ -72,6 +72,7 @@ OLD_PLUGIN = 'topic_based_ros2_control/TopicBasedSystem'
 COMMANDS_TOPIC, STATES_TOPIC = 'joint_commands_topic', 'joint_states_topic'
 THRESHOLD, ALWAYS = 'trigger_joint_command_threshold', '-1'
 DEFAULT_TOPICS = {COMMANDS_TOPIC: '/robot_joint_commands', STATES_TOPIC: '/robot_joint_states'}
+LIMITS = ' enforce_command_limits of controller_manager clamps commands to the limits of joints '
 NAME = 'simulated_robot'  # also the name of the component's node
 BROADCASTER = 'joint_state_broadcaster'
 TRAJECTORIES = 'joint_trajectory_controller'
@@ -297,6 +298,7 @@ def _tag(
     _added(document, hardware, 'plugin', PLUGIN)
     for name, value in {**topics, THRESHOLD: ALWAYS}.items():
         _added(document, hardware, 'param', value, name=name)
+    tag.appendChild(document.createComment(LIMITS))
     for joint in _masters_first(description):
         element = _added(document, tag, 'joint', name=joint.name)
         for name, gain in zip(GAINS, gains.get(joint.name, ())):

@@ -23,7 +23,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from std_srvs.srv import SetBool, Trigger
 
 from ..core.errors import ErrorCode, ScrewDynamicsError, error_code
-from .diagnostics import Level, Status
+from .diagnostics import Status
 from .names import printable, shorten
 from .process.faults import FAULTS
 from .process.state_lock import STATE_LOCK
@@ -188,10 +188,9 @@ class Services:
             )
         self.worker.report(status, 'the next request starts another one')
         if self._absent:
-            status.report(
-                Level.WARN,
+            status.warn(
                 f'no {shorten(self._absent, 30)}: the package screw_dynamics_msgs '
-                f'is not installed, or too old; {REMEDY}',
+                f'is not installed, or too old; {REMEDY}'
             )
         return status
 

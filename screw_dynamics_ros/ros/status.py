@@ -36,6 +36,14 @@ class Status:
         else:
             self.texts.append(text)
 
+    def warn(self, text: str) -> None:
+        """Add a finding of level WARN."""
+        self.report(Level.WARN, text)
+
+    def error(self, text: str) -> None:
+        """Add a finding of level ERROR."""
+        self.report(Level.ERROR, text)
+
     @property
     def summary(self) -> str:
         """All texts in one line, without control characters."""

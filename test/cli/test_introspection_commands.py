@@ -18,8 +18,8 @@ from support.introspection import BASE, TOPICS, names_message, use_definitions, 
 from support.recordings import JOINT_STATE, STRING, joint_state, string, writing
 from support.robots import urdf_path
 
-PANDA = urdf_path('panda')
-NAMES = [*(f'panda_joint{k}' for k in range(1, 8)), 'panda_finger_joint1']
+ARM = urdf_path('planar_2r')
+NAMES = ['joint1', 'joint2']
 START, STEP = 1_700_000_000_000_000_000, 55_000_000
 
 
@@ -31,8 +31,7 @@ def recorded(tmp_path, monkeypatch):
     random = np.random.default_rng(4)
     a, w, phase = random.uniform(0.2, 0.6, (3, len(NAMES)))
     s = 6.0 * w * t[:, None] + phase
-    q, v = a * np.sin(s) * [*[1.0] * 7, 0.02], a * 6.0 * w * np.cos(s) * [*[1.0] * 7, 0.02]
-    q = q + [0, 0, 0, -1.5, 0, 1.5, 0, 0.03]
+    q, v = a * np.sin(s), a * 6.0 * w * np.cos(s)
     tau, commanded = random.normal(size=(2, *q.shape))
     columns = {'x.cycles': t}
     for k, name in reversed([*enumerate(NAMES)]):
@@ -46,12 +45,12 @@ def recorded(tmp_path, monkeypatch):
     paths = [tmp_path / name for name in ('measured', 'commanded', 'introspection')]
     for path, efforts in zip(paths, (tau, commanded)):
         with writing(path, {'/joint_states': JOINT_STATE, '/robot_description': STRING}) as put:
-            put('/robot_description', START, string(PANDA.read_text()))
+            put('/robot_description', START, string(ARM.read_text()))
             for k in range(len(t)):
                 stamp = START + k * STEP
                 put('/joint_states', stamp, joint_state(stamp, NAMES, q[k], v[k], efforts[k]))
     with writing(paths[2], {**TOPICS, '/robot_description': STRING}) as put:
-        put('/robot_description', START, string(PANDA.read_text()))
+        put('/robot_description', START, string(ARM.read_text()))
         put(f'{BASE}/names', START, names_message(columns, 5))
         for k in range(len(t)):
             row = np.array([each[k] for each in columns.values()])

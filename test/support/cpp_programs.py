@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -28,6 +29,26 @@ CPP_FLAGS = ['-std=c++17', '-Wall', '-Wextra', '-Wconversion', '-Wshadow', '-ped
 SANITIZERS = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all']
 INCLUDE = ROOT / 'screw_dynamics_control' / 'include'
 HEADER = INCLUDE / 'screw_dynamics_control' / 'control_law.hpp'
+
+
+class Field(ctypes.Structure):
+    """`screw_dynamics_law_field`."""
+
+    _fields_ = [
+        *((name, ctypes.c_char_p) for name in ('name', 'unit', 'text')),
+        *((name, ctypes.c_uint32) for name in ('offset', 'size')),
+        *((name, ctypes.c_double) for name in ('value', 'minimum', 'maximum')),
+    ]
+
+
+class Vector(ctypes.Structure):
+    """`screw_dynamics_law_vector`."""
+
+    _fields_ = [
+        ('size', ctypes.c_uint32),
+        ('count', ctypes.c_uint32),
+        ('fields', ctypes.POINTER(Field)),
+    ]
 
 
 def shared_object(source: Path, *flags: object) -> Path:

@@ -42,28 +42,12 @@
 #include <utility>
 #include <vector>
 
+#include "screw_dynamics_control/description_hash.hpp"
+#include "screw_dynamics_control/fields.hpp"
 #include "screw_dynamics_control/loaded_library.hpp"
 
 #ifndef SCREW_DYNAMICS_LAW_VERSION
 #define SCREW_DYNAMICS_LAW_VERSION 2
-
-/* Numbers with a name in a vector. */
-struct screw_dynamics_law_field {
-  const char *name;
-  const char *unit;
-  const char *text; /* meaning of a parameter */
-  uint32_t offset;  /* place of the first number in the vector */
-  uint32_t size;    /* numbers; matrices are row-major */
-  double value;     /* of each number at the start: 0, or the default of a parameter */
-  double minimum;   /* bounds of each number, included */
-  double maximum;
-};
-
-struct screw_dynamics_law_vector {
-  uint32_t size;   /* numbers */
-  uint32_t count;  /* fields, consecutive from the beginning to the end of the vector */
-  const struct screw_dynamics_law_field *fields;
-};
 
 struct screw_dynamics_law_constants {
   uint32_t version; /* SCREW_DYNAMICS_LAW_VERSION; first in every version */
@@ -72,6 +56,7 @@ struct screw_dynamics_law_constants {
   const char *options; /* of the recording: name=value, separated by spaces */
   const char *robot;
   const char *robot_hash; /* 64 hexadecimal digits: joints, geometry and inertias */
+  const char *description_hash; /* of the URDF, as computed by description_hash.hpp */
   const char *law_hash;   /* 64 hexadecimal digits: fields, parameters and operations */
   struct screw_dynamics_law_vector q, v; /* a field for each joint, of its name */
   struct screw_dynamics_law_vector state, reference, parameters, memory;
@@ -106,6 +91,7 @@ inline bool all_finite(const double * numbers, std::size_t count) noexcept
 struct ControlLawExpectation
 {
   std::string robot_hash;  ///< empty: any robot with these joints
+  std::string robot_description;  ///< the URDF of this program's robot, empty: any
   std::string law_hash;    ///< empty: any law
   std::vector<std::string> joints;  ///< in the order of q and v, as of this program; empty: any
   std::vector<std::string> state;   ///< fields of the state that this program fills
@@ -222,6 +208,8 @@ private:
     const auto * const found = &library_.constants<screw_dynamics_law_constants>(
       "screw_dynamics_law", SCREW_DYNAMICS_LAW_VERSION, "control law");
     library_.check_hash("robot", found->robot, found->robot_hash, expected.robot_hash);
+    check_description(
+      library_, found->robot, found->description_hash, expected.robot_description);
     library_.check_hash("law", found->name, found->law_hash, expected.law_hash);
     for (const Vector * each : {&found->q, &found->v, &found->state, &found->reference,
         &found->parameters, &found->memory})

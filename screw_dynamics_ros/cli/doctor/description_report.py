@@ -107,8 +107,7 @@ def empty_limits(joints: tuple[Joint, ...]) -> Iterator[Finding]:
     for joint in joints:
         for name, effect in LIMITER.items():
             if joint.kind.is_scalar and getattr(joint.limits, name) == 0.0:
-                yield Finding(
-                    'warning',
+                yield Finding.warning(
                     f'joint {joint.name}',
                     f'its {name} limit is 0: where ros2_control enforces limits, {effect}',
                     'set the value given by the manufacturer',
@@ -124,8 +123,7 @@ def exceeded_limits(robot: Robot) -> Iterator[Finding]:
         if joint is None or not joint.kind.is_scalar or not 0.0 < joint.limits.effort < torque:
             continue
         unit = joint.kind.effort_unit
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             f'joint {name}',
             f'gravity loads it with {torque:.4g} {unit} in some pose, its effort limit is '
             f'{joint.limits.effort:.4g} {unit}: without a spring it cannot hold the robot there, '
@@ -156,8 +154,7 @@ def speed_section(robot: Robot) -> Section:
         )
     if robot.backend != 'native':
         section.findings.append(
-            Finding(
-                'warning',
+            Finding.warning(
                 'llvmlite',
                 f'is not used: all computations are {WITHOUT_LLVMLITE}',
                 'apt install python3-llvmlite, or pip install llvmlite',
@@ -184,8 +181,7 @@ def second_opinion(robot: Robot, urdf: str) -> Section:
     section.lines += report.findings(found)
     if 'refuses' in found.refusal:
         section.findings.append(
-            Finding(
-                'warning',
+            Finding.warning(
                 'Pinocchio',
                 found.refusal,
                 'other programs that use urdfdom refuse it too; see the notes for its messages',

@@ -183,7 +183,7 @@ def efforts_section(efforts: RecordedEfforts) -> Section:
     if efforts.unused:
         message = f'the nodes do not use them, as effort_condition is not met: {efforts.unused}'
         remedy = 'record poses at rest with --suggest, which determines their unit'
-        section.findings.append(Finding('warning', 'efforts', message, remedy))
+        section.findings.append(Finding.warning('efforts', message, remedy))
     poses = poses_at_rest(efforts)
     if poses is not None:  # the mean of several poses would hide differences
         measured, weight = poses.measured, poses.weight
@@ -198,8 +198,7 @@ def rest_velocity_findings(efforts: RecordedEfforts) -> Iterator[Finding]:
     mean = np.abs(efforts.v.mean(axis=0))
     wrong = mean > MAX_REST_VELOCITY
     if wrong.any():
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             joints_subject(np.array(efforts.joints)[wrong]),
             f'the velocities are {mean.max():.3g} rad/s (m/s) although the positions do not change',
             'correct the driver, or remove the velocities from the joint states',
@@ -209,8 +208,7 @@ def rest_velocity_findings(efforts: RecordedEfforts) -> Iterator[Finding]:
 def silent_nodes(configuration: Configuration) -> Iterator[Finding]:
     """Warn about nodes whose parameters are unknown, because conclusions may be wrong."""
     if configuration.silent:
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             'parameters',
             'no response from '
             f'{", ".join(configuration.silent)}: their gravity, payload and effort '
@@ -271,8 +269,7 @@ def effort_findings(
             if () not in fitting
             else f'are near zero, although gravity requires up to {largest:.3g} N m or N'
         )
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             'efforts',
             f'{message}, but according to effort_terms they contain {described(mine)}',
             remedy(fitting, terms, weight),
@@ -284,8 +281,7 @@ def effort_findings(
         )
     yield from joint_findings(joints, measured, sum_of(mine, weight), limits)
     if not is_good and not mine:
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             'efforts',
             f'are up to {np.abs(measured).max():.3g} N m or N, '
             'but according to effort_terms they contain no weight',
@@ -308,8 +304,7 @@ def currents(measured: Array, total: Array) -> Iterator[Finding]:
     lengths = np.linalg.norm(measured), np.linalg.norm(total)
     follows = abs(measured @ total) >= CURRENT_CORRELATION * lengths[0] * lengths[1]
     if len(measured) > 1 and follows and lengths[0] >= MIN_CURRENT_RATIO * lengths[1]:
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             'efforts',
             f'are {measured @ total / lengths[1] ** 2:.2g} times the gravity torques, but '
             'according to effort_terms they contain no weight',
@@ -358,10 +353,9 @@ def joint_findings(
         subject, message = f'joint {joint}', f'its effort is {factor} times that of the model'
         if ratio < -FRICTION_SHARE:
             to = ' to -1' if abs(ratio + 1.0) <= FRICTION_SHARE else ''
-            yield Finding('warning', subject, message, f'opposite sign: set effort_scale{to}')
+            yield Finding.warning(subject, message, f'opposite sign: set effort_scale{to}')
         elif abs(ratio - 1.0) > FRICTION_SHARE:
-            yield Finding(
-                'warning',
+            yield Finding.warning(
                 subject,
                 message,
                 'possible causes: a current or a gear ratio (effort_scale), an offset, a contact, '

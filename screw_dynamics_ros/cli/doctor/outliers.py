@@ -146,8 +146,7 @@ def inertias_about_frames(description: RobotDescription) -> Iterator[Finding]:
         and shares[worst] >= LARGE_PARALLEL_AXIS_SHARE
         and len(bodies) >= MIN_ABOUT_FRAMES_SHARE * len(shares)
     ):
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             f'robot {description.name}',
             f'its inertia matrices appear to be about the link frames: {len(bodies)} of '
             f'{len(shares)} are still those of bodies without the term of the parallel axes, '

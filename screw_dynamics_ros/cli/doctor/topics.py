@@ -121,8 +121,7 @@ def joint_states_section(heard: SessionData) -> Section:
     if not mapper.accepted:
         section.findings.append(Finding('error', 'joint_states', 'do not give a complete state'))
     section.findings += [
-        Finding(
-            'warning',
+        Finding.warning(
             'joint_states',
             f'{reason.value}: {record.detail} ({record.count} of {messages} messages)',
         )

@@ -52,7 +52,7 @@ def section(found: PayloadEstimate, link: str, notes: Sequence[str]) -> Section:
     if not found.has_mass:
         mass = between(found.mass, found.mass_interval)
         what = f'{mass} kg, smaller than its interval; no payload is assumed'
-        made.findings.append(Finding('warning', 'payload', what))
+        made.findings.append(Finding.warning('payload', what))
         return made
     com, intervals = found.center_of_mass, found.center_of_mass_interval
     rows = [('mass', 'kg', found.mass, found.mass_interval), *zip('xyz', 'mmm', com, intervals)]

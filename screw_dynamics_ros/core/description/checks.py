@@ -82,8 +82,7 @@ def judged_findings(
 def gravity_findings(robot: str, gravity: tuple[float, float, float]) -> Iterator[Finding]:
     """Report the gravity of a file that is not that of nodes and of `Robot`."""
     if gravity != STANDARD_GRAVITY:
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             robot,
             f'gravity is {" ".join(f"{x:g}" for x in gravity)} m/s^2 in the file',
             'set the parameter or argument gravity if you do not use Robot.from_mjcf or from_sdf',
@@ -105,8 +104,7 @@ def _far_masses(description: RobotDescription) -> Iterator[Finding]:
             continue
         distance = float(np.linalg.norm(link.inertia.com))
         if distance > bound:
-            yield Finding(
-                'warning',
+            yield Finding.warning(
                 f'link {link.name}',
                 f'center of mass is {distance:.4g} m from the link frame, while the whole robot is '
                 f'at most {reach:.4g} m long',
@@ -115,8 +113,7 @@ def _far_masses(description: RobotDescription) -> Iterator[Finding]:
         largest = float(np.linalg.eigvalsh(link.inertia.matrix)[-1])
         gyration = np.sqrt(max(largest, 0.0) / link.inertia.mass)
         if gyration > bound:
-            yield Finding(
-                'warning',
+            yield Finding.warning(
                 f'link {link.name}',
                 f'radius of gyration is {gyration:.4g} m ({largest:.4g} kg m^2 for '
                 f'{link.inertia.mass:.4g} kg), while the whole robot is at most {reach:.4g} m long',
@@ -194,8 +191,7 @@ def _massless_motion(description: RobotDescription, bodies: list[_Body]) -> Iter
     for index in range(len(bodies) - 1, 0, -1):
         carried[bodies[index].parent] += carried[index] + bodies[index].mass
     if carried[0] == 0.0:
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             f'robot {description.name}',
             'no moving link has mass: every joint torque is zero and forward dynamics is singular',
             'add <inertial> elements; kinematics is not affected',
@@ -213,8 +209,7 @@ def _massless_motion(description: RobotDescription, bodies: list[_Body]) -> Iter
     for name, moves in moving_mass.items():
         if not moves:
             child = joints[name].child
-            yield Finding(
-                'warning',
+            yield Finding.warning(
                 f'joint {name}',
                 f'no inertia resists its motion (link {child!r} is massless, or a point on the '
                 'axis): its torque is always zero and forward dynamics is singular',
@@ -232,8 +227,7 @@ def _single_positions(description: RobotDescription) -> Iterator[Finding]:
                 if row.is_periodic and row.pair == joint.kind.pair
             ]
             unlimited = f'type="{periodic[0]}"' if periodic else 'its range'
-            yield Finding(
-                'warning',
+            yield Finding.warning(
                 f'joint {joint.name}',
                 f'its lower and upper limit are both {joint.limits.lower:g}: it cannot move; it '
                 'stays a joint of the model, with a coordinate, a velocity and a torque',
@@ -243,8 +237,7 @@ def _single_positions(description: RobotDescription) -> Iterator[Finding]:
 
 def _open_loops(description: RobotDescription) -> Iterator[Finding]:
     for each in description.closures:
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             f'{LOOP}{each.name}',
             f'is a {each.pair} joint between {" and ".join(each.links)}, which `Robot` leaves open',
             'use LoopClosures.of, or set the parameter loop_closures to description',

@@ -347,8 +347,7 @@ def model_findings(compiled: CompiledModel) -> Iterator[Finding]:
     without_passive = compiled.is_disabled('SPRING') and compiled.is_disabled('DAMPER')
     weightless = without_passive or not any(compiled.gravity)
     for k in () if weightless else map(int, np.flatnonzero(model.body_gravcomp)):
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             f'link {compiled.body_name(k)}',
             f'MuJoCo compensates {100.0 * float(model.body_gravcomp[k]):g} % of its weight; '
             'gravity torques here are those of the whole weight',
@@ -357,22 +356,21 @@ def model_findings(compiled: CompiledModel) -> Iterator[Finding]:
     for k in map(int, np.flatnonzero(np.array(model.body_mocapid) >= 0)):
         what = 'is a mocap body: a simulation moves it, here it is fixed in its pose of the file'
         remedy = 'give it joints if it moves'
-        yield Finding('warning', f'link {compiled.body_name(k)}', what, remedy)
+        yield Finding.warning(f'link {compiled.body_name(k)}', what, remedy)
     for joint in compiled.joints:
         if joint.type == BALL and model.jnt_limited[joint.id]:
             what = 'is a ball with a limit of its angle, which is omitted: it turns without limits'
-            yield Finding('warning', f'joint {joint.name}', what)
+            yield Finding.warning(f'joint {joint.name}', what)
     if compiled.is_disabled('LIMIT') and np.any(model.jnt_limited):
         yield Finding('info', robot, 'limits of joints are kept, although a flag disables them')
     if (model.opt.density or model.opt.viscosity) and not without_passive:
-        yield Finding('warning', robot, 'drag of the medium is omitted', 'set density to 0')
+        yield Finding.warning(robot, 'drag of the medium is omitted', 'set density to 0')
     if compiled.root != WORLD:
         yield Finding('info', robot, 'has a free joint: its base moves if floating_base is true')
         turned = np.array(compiled.gravity_in_root)
         if np.abs(turned - np.array(compiled.gravity)).max() > TURNED_GRAVITY:
             gravity = ' '.join(f'{x:.6g}' for x in turned)
-            yield Finding(
-                'warning',
+            yield Finding.warning(
                 f'link {compiled.body_name(compiled.root)}',
                 'the root link is tilted in the file; gravity of a fixed base is in its frame',
                 f'without a floating base use gravity {gravity}, as Robot.from_mjcf does',

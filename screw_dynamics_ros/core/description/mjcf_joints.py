@@ -271,8 +271,7 @@ def equality_findings(compiled: CompiledModel, floats: bool) -> Iterator[Finding
         elif int(model.eq_type[k]) in LOOPS and min(_bodies(compiled, k)) < compiled.root:
             kind = LOOPS[int(model.eq_type[k])]
             if floats or kind != 'weld' or max(_bodies(compiled, k)) != compiled.root:
-                yield Finding(
-                    'warning',
+                yield Finding.warning(
                     name,
                     f'is a {kind} to the world, which is no link here, and is ignored',
                     'use floating_base=False if it holds the base, else constrained_dynamics',

@@ -53,6 +53,11 @@ class Finding:
     message: str
     remedy: str = ''
 
+    @classmethod
+    def warning(cls, subject: str, message: str, remedy: str = '') -> Finding:
+        """Return a finding of severity 'warning'."""
+        return cls('warning', subject, message, remedy)
+
     def __str__(self) -> str:
         return f'{self.subject}: {self.message}' + (f' ({self.remedy})' if self.remedy else '')
 

@@ -283,8 +283,7 @@ def unevaluated_parameters(robot: Element) -> Iterator[Finding]:
                 key = place, parameter.getAttribute('name'), text
                 found.setdefault(key, []).append(owner)
         for (place, name, text), owners in found.items():
-            yield Finding(
-                'warning',
+            yield Finding.warning(
                 f'ros2_control {short(component.getAttribute("name"))!r}',
                 f'{", ".join(owners)}: {place}parameter {short(name)!r} is {short(text)!r}, an '
                 'expression that xacro did not evaluate; the driver gets this text, or takes its '

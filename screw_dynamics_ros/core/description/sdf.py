@@ -255,8 +255,7 @@ def _gravity(
     if np.abs(turned - gravity).max() > _TILT_TOLERANCE * np.abs(gravity).max():
         listed = ', '.join(f'{component:.6g}' for component in turned)
         remarks.append(
-            Finding(
-                'warning',
+            Finding.warning(
                 f'link {root}',
                 'the root link is tilted in the world, and gravity is given in its frame',
                 f'without a floating base use gravity ({listed}), as Robot.from_sdf does, or fix '
@@ -285,8 +284,7 @@ def _inertia(name: str, element: Element, remarks: list[Finding]) -> Inertia:
     owner, inertial = place_of(element), child(element, 'inertial')
     if inertial is None:
         remarks.append(
-            Finding(
-                'warning',
+            Finding.warning(
                 f'link {name}',
                 'has no <inertial>; SDFormat then defines 1 kg, and 1 kg m^2 about each axis',
                 'add its <inertial>',
@@ -300,7 +298,7 @@ def _inertia(name: str, element: Element, remarks: list[Finding]) -> Inertia:
         )
     if child(inertial, 'fluid_added_mass') is not None:
         remarks.append(
-            Finding('warning', f'link {name}', '<fluid_added_mass> is ignored', 'add its wrench')
+            Finding.warning(f'link {name}', '<fluid_added_mass> is ignored', 'add its wrench')
         )
     tensor = child(inertial, 'inertia')
     try:
@@ -340,7 +338,7 @@ def _shape(
         return Shape(kind, _extents(primitive, owner), placed)
     except (ArgumentError, DescriptionError) as error:
         remarks.append(
-            Finding('warning', f'link {link}', f'its shape is ignored: {error}', 'correct it')
+            Finding.warning(f'link {link}', f'its shape is ignored: {error}', 'correct it')
         )
         return None
 
@@ -381,17 +379,14 @@ def left_out(sdf: Element, frames: FrameGraph) -> Iterator[Finding]:
 def _flags(subject: str, element: Element) -> Iterator[Finding]:
     for tag, (usual, what, remedy) in _FLAGS.items():
         if child(element, tag) is not None and flag_of(element, tag) != usual:
-            yield Finding('warning', subject, what, remedy)
+            yield Finding.warning(subject, what, remedy)
 
 
 def _decay(name: str, link: Element) -> Iterator[Finding]:
     decay = child(link, 'velocity_decay')
     if any(number_of(decay, tag, 0.0, place_of(link)) for tag in ('linear', 'angular')):
-        yield Finding(
-            'warning',
-            f'link {name}',
-            '<velocity_decay> is ignored',
-            'write <dynamics><damping> of the joints',
+        yield Finding.warning(
+            f'link {name}', '<velocity_decay> is ignored', 'write <dynamics><damping> of the joints'
         )
 
 
@@ -399,15 +394,13 @@ def _motor(name: str, joint: Element) -> Iterator[Finding]:
     physics = child(joint, 'physics')
     ode = None if physics is None else child(physics, 'ode')
     if number_of(ode, 'max_force', 0.0, place_of(joint)):
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             f'joint {name}',
             'the motor <max_force> of ODE is ignored',
             'remove it, or command the effort',
         )
     if ode is not None and child(ode, 'suspension') is not None:
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             f'joint {name}',
             'the <suspension> of ODE is ignored',
             'write a prismatic joint with <spring_stiffness>',
@@ -422,8 +415,7 @@ def _plugins(robot: str, scopes: list[Element]) -> Iterator[Finding]:
                 continue
             follower = child(plugin, 'mimicJoint')
             subject = f'joint {short(text_of(follower))}' if follower is not None else robot
-            yield Finding(
-                'warning',
+            yield Finding.warning(
                 subject,
                 f'{place_of(plugin)} of {place_of(scope)} acts in the simulator and is ignored',
                 'write <mimic> in the <axis> of the joint that follows'
@@ -444,8 +436,7 @@ def _extensions(robot: str, scopes: list[Element]) -> Iterator[Finding]:
         and not (each.tagName in ROTOR and has_rotor(scope))
     ]
     if found:
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             robot,
             f'extensions of SDFormat are ignored: {", ".join(found[:8])}',
             'write joints and links without extensions',

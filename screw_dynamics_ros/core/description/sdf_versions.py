@@ -55,8 +55,7 @@ def converted(sdf: Element) -> list[Finding]:
     findings = []
     if given != f'{used[0]}.{used[1]}':
         findings.append(
-            Finding(
-                'warning',
+            Finding.warning(
                 f'file of version {given}',
                 f'there is no such version of SDFormat, and libsdformat refuses it; it is read as '
                 f'{used[0]}.{used[1]}',
@@ -115,8 +114,7 @@ def _separate_names(model: Element) -> Iterator[Finding]:
             if name != old:
                 where = place_of(element)
                 element.setAttribute('name', name)
-                yield Finding(
-                    'warning',
+                yield Finding.warning(
                     f'{tag} {name}',
                     f'{where} has the name of another part of its model, and is renamed as '
                     'libsdformat does',

@@ -139,7 +139,7 @@ def _simulator_findings(robot: Element) -> Iterator[Finding]:
             if text and {'true': 1.0, 'false': 0.0}.get(text.lower(), number_in(text)) != neutral:
                 kind = 'joint' if name in joints else 'link'
                 message = f'<{tag}> of <gazebo> ({short(text)}) is not in the model'
-                yield Finding('warning', f'{kind} {name}', message, remedy)
+                yield Finding.warning(f'{kind} {name}', message, remedy)
 
 
 # --- elements -----------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def _shape(part: Element, link: str, remarks: list[Finding]) -> Shape | None:
         return shape_in(primitive, origin_in(part, owner), owner)
     except (ArgumentError, DescriptionError) as error:
         remarks.append(
-            Finding('warning', f'link {link}', f'its shape is ignored: {error}', 'correct it')
+            Finding.warning(f'link {link}', f'its shape is ignored: {error}', 'correct it')
         )
         return None
 
@@ -193,8 +193,7 @@ def _inertia(inertial: Element, name: str, remarks: list[Finding]) -> Inertia:
         text = tensor.getAttribute(other)
         if text and number_in(text) != value:
             remarks.append(
-                Finding(
-                    'warning',
+                Finding.warning(
                     f'link {name}',
                     f'its {other} is {short(text)} and its {key} {value:g}: a tensor is symmetric, '
                     f'and {other} is not part of URDF and ignored',
@@ -261,8 +260,7 @@ def _limits(element: Element, kind: JointType, name: str, remarks: list[Finding]
     given = [] if limit is None else [key for key in ('lower', 'upper') if limit.hasAttribute(key)]
     if limit is None or not given:
         remarks.append(
-            Finding(
-                'warning',
+            Finding.warning(
                 f'joint {name}',
                 f'is {kind.name} but has no position limits; they are taken as infinite',
                 'add <limit lower="..." upper="..." velocity="..." effort="..."/>',
@@ -292,8 +290,7 @@ def _magnitudes(limit: Element, owner: str, name: str, remarks: list[Finding]) -
     for key in ('velocity', 'effort', *MOTION):
         if key in MOTION and limit.hasAttribute(key) and version_of(limit) < MOTION_LIMITS:
             remarks.append(
-                Finding(
-                    'warning',
+                Finding.warning(
                     f'joint {name}',
                     f'its limit of {key} is ignored, as urdfdom does: it belongs to URDF 1.2',
                     'give <robot> version="1.2", which Lyrical and newer read',

@@ -93,16 +93,14 @@ def urdfdom_findings(robot: Element, description: RobotDescription) -> Iterator[
         kind, name = kinds[element.getAttribute('name')], element.getAttribute('name')
         refused = _fault_of_joint(element, kind)
         if refused is not None:
-            yield Finding(
-                'warning',
+            yield Finding.warning(
                 f'joint {name}',
                 f'{READERS} refuses {refused}, and with it the whole description',
                 refused.remedy,
             )
         axis = child(element, 'axis')
         if kind.has_axis and axis is not None and not axis.hasAttribute('xyz'):
-            yield Finding(
-                'warning',
+            yield Finding.warning(
                 f'joint {name}',
                 f'<axis> has no xyz; the axis is 1 0 0 here and zero in {READERS}',
                 'add xyz="1 0 0"',
@@ -115,8 +113,7 @@ def urdfdom_findings(robot: Element, description: RobotDescription) -> Iterator[
                     'revolute, with a prismatic joint behind it that mimics it with multiplier '
                     f'{joint.pitch:.6g}'
                 )
-            yield Finding(
-                'warning',
+            yield Finding.warning(
                 f'joint {joint.name}',
                 f'a URDF has no {joint.type} joints; {READERS} refuses the whole description',
                 f'for other programs make it {remedy}',
@@ -131,8 +128,7 @@ def urdfdom_findings(robot: Element, description: RobotDescription) -> Iterator[
 
 def _name_findings(robot: Element, name: str) -> Iterator[Finding]:
     if not robot.hasAttribute('name'):
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             f'robot {name}',
             f'<robot> has no name; it is called {name!r} here, while {READERS} refuses the whole '
             'description',
@@ -156,8 +152,7 @@ def _dropped_inertial(link: Element, inertia: Inertia, fault: _Fault) -> Finding
     lost = f'keeps its {mass} but loses' if fault.has_mass else f'loses its {mass} and'
     shapes = [kind for kind in ('visual', 'collision') if children(link, kind)]
     more = f', and each <{"> and <".join(shapes)}>' if shapes else ''
-    return Finding(
-        'warning',
+    return Finding.warning(
         f'link {link.getAttribute("name")}',
         f'{READERS} refuses {fault}: there the link {lost} {moments}{more}',
         fault.remedy,
@@ -240,8 +235,7 @@ def _version_findings(robot: Element, name: str) -> Iterator[Finding]:
     version, newest = given_version(robot), max(VERSIONS)
     text = short(robot.getAttribute('version'))
     if version is None:
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             f'robot {name}',
             f'there is no URDF {text!r}: it is read here as {newest[0]}.{newest[1]}, and {READERS} '
             'refuses the whole description',
@@ -260,8 +254,7 @@ def _version_findings(robot: Element, name: str) -> Iterator[Finding]:
             parts = [element, *(part for tag in _PLACED for part in children(element, tag))]
             origins = (child(part, 'origin') for part in parts)
             if any(each is not None and each.hasAttribute('quat_xyzw') for each in origins):
-                yield Finding(
-                    'warning',
+                yield Finding.warning(
                     f'{kind} {element.getAttribute("name")}',
                     'quat_xyzw of <origin> is ignored, as urdfdom does: it belongs to URDF 1.1',
                     'give <robot> version="1.1", which Lyrical and newer read, or write rpy',

@@ -45,7 +45,7 @@ _MAX_DEPTH = 5000
 _LINE = 'line'
 
 #: What stands in angle brackets in well-formed XML without a DTD; group 1 is a tag.
-_MARKUP = re.compile(
+MARKUP = re.compile(
     r"""<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|(<(?:[^"'>]|"[^"]*"|'[^']*')*>)""", re.DOTALL
 )
 _COMMENT = re.compile(r'<!--(.*?)-->', re.DOTALL)
@@ -122,7 +122,7 @@ def with_line_breaks(source: str | bytes) -> str | bytes:
     text = source if isinstance(source, str) else source.decode('latin-1')
     if '\0' in text:  # UTF-16, which urdfdom cannot read at all
         return source
-    kept = _MARKUP.sub(
+    kept = MARKUP.sub(
         lambda found: (
             _VALUE.sub(lambda value: value[0].translate(_BREAKS), found[1])
             if found[1] is not None

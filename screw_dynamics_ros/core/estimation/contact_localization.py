@@ -24,18 +24,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import float_array
-from ..compile.kernels import (
-    Kernel,
-    KernelSpecification,
-    choose_backend,
-    compiled_into,
-    make_kernel,
-)
+from ..compile.calls import compiled_into
+from ..compile.kernels import Kernel, KernelSpecification, choose_backend, make_kernel
 from ..errors import ArgumentError
 from ..types import Array
 from . import contact_hypothesis
@@ -147,9 +143,9 @@ class Localization:
         Why there is no contact; '' if there is one.
     """
 
-    contact: LocatedContact | None
-    link: str
-    reason: str
+    contact: LocatedContact | None = None
+    link: str = ''
+    reason: str = ''
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,26 +293,24 @@ class ContactLocator:
             joint = self.joints[int(np.argmax(variances <= 0.0))]
             raise ArgumentError(f'the variance of the torque of {joint!r} must be positive')
         if not all(np.isfinite(array).all() for array in (J, tau, S)):
-            return Localization(None, '', 'torques, their covariance or Jacobians are not finite')
+            return Localization(reason='torques, their covariance or Jacobians are not finite')
         loud = np.abs(tau) > self.options.detection * np.sqrt(variances)
         if not loud.any():
-            return Localization(None, '', 'no external torque is beyond its noise')
+            return Localization(reason='no external torque is beyond its noise')
         behind = self._behind_joints(loud)
         if not behind.any():
             names = (name for name, is_loud in zip(self.joints, loud) if is_loud)
             return Localization(
-                None,
-                '',
-                'no known part of a link is moved by all joints with external torques: '
+                reason='no known part of a link is moved by all joints with external torques: '
                 + ', '.join(names),
             )
         try:
             factor = np.linalg.inv(np.linalg.cholesky(S))
         except np.linalg.LinAlgError:
-            return Localization(None, '', 'the covariance of the torques is not positive definite')
+            return Localization(reason='the covariance of the torques is not positive definite')
         found = self._compared(behind, J @ factor.T, factor @ tau)
         if not np.isfinite(found.score).all():
-            return Localization(None, '', 'torques are too large to compute with')
+            return Localization(reason='torques are too large to compute with')
         return self._judged(found)
 
     def locate_all(
@@ -380,7 +374,7 @@ class ContactLocator:
         P = np.linalg.inv(found.information[best])
         if not (P.diagonal() > 0.0).all():  # lost in rounding
             return Localization(
-                None, '', 'the covariance of the torques is too badly conditioned to compute with'
+                reason='the covariance of the torques is too badly conditioned to compute with'
             )
         resolved = 4.0 - float(
             self._strength[0] * (P[0, 0] + P[1, 1] + P[2, 2]) + PRIOR_INFORMATION * P[3, 3]
@@ -389,18 +383,14 @@ class ContactLocator:
         degrees, chi2 = max(len(self.joints) - round(resolved), 1), float(found.chi2[best])
         if not chi2 <= self._largest_misfit[degrees - 1]:
             return Localization(
-                None,
-                '',
-                f'no single force on one link explains the torques: misfit {chi2:.3g} with '
+                reason=f'no single force on one link explains the torques: misfit {chi2:.3g} with '
                 f'{degrees} degrees of freedom at {segment.link}, the best one; a moment, several '
                 'contacts, or errors of the model beyond those stated',
             )
         if not probability >= self.options.least_probability:
             other = int(np.argmin(np.where(same, np.inf, found.score)))
             return Localization(
-                None,
-                '',
-                f'two links explain the torques: {segment.link}, with probability '
+                reason=f'two links explain the torques: {segment.link}, with probability '
                 f'{probability:.2f}, or {self.segments[found.segments[other]].link}',
             )
         return self._told(segment, found, best, P, probability)
@@ -415,10 +405,9 @@ class ContactLocator:
         if not deviation <= self.options.largest_deviation:
             count = len(segment.joints)
             return Localization(
-                None,
-                segment.link,
-                f'{segment.link} is touched, but the torques of the {count} joints that move it do '
-                'not determine the point'
+                link=segment.link,
+                reason=f'{segment.link} is touched, but the torques of the {count} joints that '
+                'move it do not determine the point'
                 + (': four are needed for a force and a point' if count < 4 else ''),
             )
         f, d = found.f[best], self._lines[index, 3:]
@@ -437,7 +426,6 @@ class ContactLocator:
                 probability,
             ),
             segment.link,
-            '',
         )
 
 
@@ -463,28 +451,13 @@ def kernels(n: int, backend: str) -> tuple[Kernel, Kernel]:
     hypothesis = (('jacobian', 6 * n), ('segment', 6))
     common = (('torques', n), ('strength', 1))
     uniform = frozenset(name for name, _ in common)
-    return (
-        make_kernel(
-            KernelSpecification(
-                'misfits of contacts',
-                (*hypothesis, *common),
-                searched,
-                f'misfits of contacts {n}',
-                uniform,
-            ),
-            backend,
-        ),
-        make_kernel(
-            KernelSpecification(
-                'places of contacts',
-                (*hypothesis, ('start', 3), *common),
-                refined,
-                f'places of contacts {n}',
-                uniform,
-            ),
-            backend,
-        ),
-    )
+
+    def kernel(name: str, own: tuple[tuple[str, int], ...], build: Any) -> Kernel:
+        inputs, identity = (*hypothesis, *own, *common), f'{name} {n}'
+        return make_kernel(KernelSpecification(name, inputs, build, identity, uniform), backend)
+
+    start = (('start', 3),)
+    return kernel('misfits of contacts', (), searched), kernel('places of contacts', start, refined)
 
 
 def searched(jacobian: Array, segment: Array, torques: Array, strength: Array) -> tuple[Array, ...]:

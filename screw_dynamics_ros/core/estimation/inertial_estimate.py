@@ -1,11 +1,9 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Estimated inertial parameters of a body, and the weighted least squares that determine them.
+"""Estimated inertial parameters of a body with intervals, and which of them are determined.
 
-Equations A phi = b with deviations are solved by singular values of the scaled columns, so that
-parameters without effect are zero and named by the null space. Intervals of the center of mass and
-of the moments about it are of first order.
+Intervals of the center of mass and of the moments about it are of first order.
 """
 
 from __future__ import annotations
@@ -18,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..description.rigid_body import PARAMETERS
 from ..lie import so3
+from ..statistics.least_squares import Fit
 from ..types import Array
 
 CONFIDENCE = 0.95
@@ -123,28 +122,13 @@ def quantile_of(freedom: ArrayLike) -> Array:
     return np.asarray(stdtrit(freedom, 0.5 + CONFIDENCE / 2.0))
 
 
-def solved(
-    X: Array, y: Array, deviations: Array, scales: Array | None = None
-) -> tuple[Array, Array, Array, Array]:
-    """Return z, U (m, rank), factor (size, rank), and a basis of the null space, scaled.
+def estimable(fit: Fit, half_widths: Array, largest: float) -> NDArray[np.bool_]:
+    """Return which parameters a fit determines, to better than the robot's mass [kg].
 
-    z = factor U^T (y / deviations) is the minimum-norm solution of X z = y by weighted least
-    squares; the basis is (k, size). By default `scales` normalize the weighted columns.
+    `half_widths` (k,) are those of the intervals of the parameters.
     """
-    if scales is None:
-        scales = 1.0 / np.linalg.norm(X / deviations[:, None], axis=0)
-    U, s, Vt = np.linalg.svd(X * scales / deviations[:, None], full_matrices=False)
-    kept = s > RANK_TOLERANCE * s[0] if s[0] > 0.0 else np.zeros(len(s), dtype=bool)
-    factor = scales[:, None] * Vt[kept].T / s[kept]
-    z = factor @ (U[:, kept].T @ (y / deviations))
-    null = np.eye(len(scales)) - Vt[kept].T @ Vt[kept]
-    return z, U[:, kept], factor, null
-
-
-def estimable(null: Array, half_widths: Array, scales: Array, largest: float) -> NDArray[np.bool_]:
-    """Return which parameters the equations determine, to better than the robot's mass [kg]."""
-    determined = np.sqrt(np.abs(null.diagonal())) < 1e-5
-    return determined & (half_widths / scales <= max(largest, 1.0))
+    undetermined = 1.0 - np.sum(fit.V_T[: fit.rank] ** 2, axis=0)  # squared share of each
+    return (np.abs(undetermined) < 1e-10) & (half_widths * fit.scale <= max(largest, 1.0))
 
 
 def center_of_mass(phi: Array) -> Array:

@@ -32,8 +32,9 @@ from ..identification.pseudo_inertia import inertia_of, parameters_of, physical
 from ..identification.recording import JointRecording
 from ..lie.so3 import hat
 from ..robot.robot import Robot
+from ..statistics.least_squares import Fit
 from ..types import Array
-from .inertial_estimate import InertialEstimate, rms, solved
+from .inertial_estimate import RANK_TOLERANCE, InertialEstimate, rms
 from .tool_identification import MIN_MASS_SIGMAS, NoToolError, check_orientations
 
 #: Smallest relative singular value of the normalized regressor for determined parameters.
@@ -196,26 +197,25 @@ def _equations(
 
 def _fit(Y: Array, w: Array, part: NDArray[np.int64]) -> tuple[Array, Array, Array]:
     """Return parameters, covariance and residuals (M, 6); forces and moments by their residuals."""
-    A, b, scale = Y.reshape(-1, Y.shape[2]), w.ravel(), np.ones(6)
+    scale = np.ones(6)
     for _ in range(ITERATIONS):
-        x, *_ = solved(A, b, np.tile(scale, len(Y)))
+        x = _weighted(Y, scale).solve((w / scale).ravel())
         residual = w - Y @ x
         noise = [rms(residual[:, k]) for k in (slice(3), slice(3, 6))]
         scale = np.repeat(np.maximum(noise, 1e-12), 3)
     times = autocorrelation_times(residual, part)
     tau = np.repeat([times[:3].max(), times[3:].max()], 3)
-    _, _, factor, _ = solved(A, b, np.tile(scale * np.sqrt(tau), len(Y)))
-    return x, factor @ factor.T, residual
+    return x, _weighted(Y, scale * np.sqrt(tau)).covariance, residual
+
+
+def _weighted(Y: Array, deviations: Array) -> Fit:
+    """Return the fit of Y (M, 6, p) for deviations (6,) of moments and forces."""
+    return Fit((Y / deviations[:, None]).reshape(-1, Y.shape[2]), RANK_TOLERANCE)
 
 
 def _determines(Y: Array) -> bool:
     """Return whether a motion excites all parameters of Y (M, 6, p)."""
-    A = Y.reshape(-1, Y.shape[2])
-    norms = np.linalg.norm(A, axis=0)
-    if norms.min() < MIN_SINGULAR_VALUE * norms.max():
-        return False
-    singular = np.linalg.svd(A / norms, compute_uv=False)
-    return bool(singular[-1] > MIN_SINGULAR_VALUE * singular[0])
+    return Fit(Y.reshape(-1, Y.shape[2]), MIN_SINGULAR_VALUE).rank == Y.shape[2]
 
 
 def _estimate(theta: Array, C: Array) -> InertialEstimate:

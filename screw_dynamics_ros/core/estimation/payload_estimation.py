@@ -39,10 +39,12 @@ from ..description.rigid_body import RigidBody, pseudo_inertias
 from ..errors import ArgumentError, NotEnoughDataError, UnknownNameError
 from ..robot.robot import Robot
 from ..statistics.jackknife import jackknife, state_classes, time_blocks
+from ..statistics.least_squares import Fit
 from ..tree.multibody_tree import GROUND
 from ..types import Array
 from .effort_terms import FRICTION, PAYLOAD, momenta_and_known_torques, motor_torques
 from .inertial_estimate import (
+    RANK_TOLERANCE,
     SCALES,
     UPPER,
     InertialEstimate,
@@ -50,7 +52,6 @@ from .inertial_estimate import (
     estimable,
     quantile_of,
     rms,
-    solved,
 )
 
 #: Duration of an interval of motion [s].
@@ -192,17 +193,18 @@ def estimate_payload(
     else:
         scatter = scatter_of(records, rows)
         deviations = scatter[equations.joint] / np.sqrt(equations.samples)
-    z, U, factor, null = solved(X, equations.y, deviations, scales)
+    fit = Fit(X / deviations[:, None], RANK_TOLERANCE, scale=1.0 / scales)
+    z = fit.solve(equations.y / deviations)
     residual = equations.y - X @ z
     scale = float(np.sum((residual / deviations) ** 2) / spare)
-    quantile = float(quantile_of(spare))
+    quantile, clusters = float(quantile_of(spare)), [equations.state_class, equations.block]
     covariance = enlarged(
-        (max(1.0, scale) if effort_deviation else scale) * factor @ factor.T,
+        (max(1.0, scale) if effort_deviation else scale) * fit.covariance,
         quantile,
-        *jackknife(U, residual / deviations, [equations.state_class, equations.block], factor),
+        *jackknife(fit.U, residual / deviations, clusters, fit.factor),
     )
     half = quantile * np.sqrt(covariance.diagonal())
-    is_known = estimable(null, half, scales, robot.total_mass)[:10]
+    is_known = estimable(fit, half, robot.total_mass)[:10]
     both = np.outer(is_known, is_known)
     return PayloadEstimate(
         np.where(is_known, z[:10], np.nan),

@@ -25,8 +25,9 @@ from numpy.typing import ArrayLike
 from ..arguments import float_array
 from ..errors import ArgumentError, ErrorCode, ScrewDynamicsError
 from ..lie.so3 import hat
+from ..statistics.least_squares import Fit
 from ..types import Array
-from .inertial_estimate import rms, solved
+from .inertial_estimate import RANK_TOLERANCE, rms
 
 MIN_POSES = 3
 MIN_SPREAD = 0.1  # spread of the directions of gravity along their second principal direction
@@ -211,6 +212,7 @@ def fit(A: Array, b: Array) -> tuple[Array, Array, float]:
 
     The noise is estimated from the residuals.
     """
-    x, _, factor, _ = solved(A, b, np.ones(len(b)))
+    found = Fit(A, RANK_TOLERANCE)
+    x = found.solve(b)
     residual = rms(b - A @ x)
-    return x, factor @ factor.T * residual**2 * len(b) / (len(b) - len(x)), residual
+    return x, found.covariance * residual**2 * len(b) / (len(b) - len(x)), residual

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..statistics.least_squares import Fit
 from ..types import Array
 from .effort_equations import EffortEquations
 from .effort_fit import MAX_GAIN_DEVIATION, autocorrelation_times
@@ -84,12 +85,11 @@ def _first_coefficient(
     A = np.stack(columns, axis=1)
     norms = np.linalg.norm(A, axis=0)
     A = A[:, norms > 1e-9 * norms[0]]
-    norms = norms[norms > 1e-9 * norms[0]]
-    x, _, rank, _ = np.linalg.lstsq(A / norms, u, rcond=1e-8)
-    if rank < A.shape[1]:
-        return float(x[0] / norms[0]), np.inf
-    e = u - A / norms @ x
+    fit = Fit(A, 1e-8)
+    x = fit.solve(u)
+    if fit.rank < A.shape[1]:
+        return float(x[0]), np.inf
+    e = u - A @ x
     tau = float(autocorrelation_times(e[:, None], given.part)[0])
     variance = tau * float(e @ e) / max(len(u) - len(x), 1)
-    covariance = np.linalg.inv((A / norms).T @ (A / norms)) * variance
-    return float(x[0] / norms[0]), float(np.sqrt(covariance[0, 0]) / norms[0])
+    return float(x[0]), float(np.sqrt(fit.covariance[0, 0] * variance))

@@ -96,8 +96,7 @@ def delay_findings(delay: EffortDelay) -> Iterator[Finding]:
     """Yield a finding if efforts are later or earlier than positions."""
     if delay.is_certain:
         later = delay.value > 0.0
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             'efforts',
             f'they are {between(1e3 * abs(delay.value), 1e3 * delay.half_width())} ms '
             f'{"later" if later else "earlier"} than positions of the same stamp, and are shifted '

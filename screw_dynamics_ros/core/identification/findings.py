@@ -55,8 +55,7 @@ def all_findings(
 
     Offsets (n,) [N m, N]; joints that are `absent` from recordings have no findings.
     """
-    scale = Finding(
-        'warning',
+    scale = Finding.warning(
         'efforts',
         'the scale of no joint is known: motions determine ratios only, and the nominal masses fix '
         'the scale; intervals of scales, inertias and friction contain a common error of these '
@@ -83,16 +82,14 @@ def _silent_joints(
     recorded = ~np.isin(joints, list(absent))
     silent = np.isnan(fit.noise) & recorded
     if silent.any():
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             joints_subject(joints[silent]),
             'no efforts were recorded, or zeros throughout: drives and scales are not identified',
             'let the driver report efforts, or leave the joints out',
         )
     still = ~moves & ~silent & recorded
     if still.any():
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             joints_subject(joints[still]),
             'never moved: friction, armature and the bodies that only these joints move are not '
             'identified',
@@ -111,8 +108,7 @@ def _effort_findings(
         if np.isnan(fit.noise[i]):
             continue
         if fit.gains[i] < 0.0:
-            yield Finding(
-                'warning',
+            yield Finding.warning(
                 subject,
                 'efforts have the other sign: they fall where torque rises',
                 f'effort_scale {1.0 / fit.gains[i]:.4g}',
@@ -123,8 +119,7 @@ def _effort_findings(
             identified = bool(fit.identified[count + k])
             if identified and low <= np.sign(scale) <= high:
                 continue
-            yield Finding(
-                'warning',
+            yield Finding.warning(
                 subject,
                 'efforts are not torques (currents, or a gear ratio is missing): '
                 f'{between(abs(scale), (high - low) / 2.0)} N m or N per unit'
@@ -135,8 +130,7 @@ def _effort_findings(
                 else 'load the joint by gravity, or --scale',
             )
         elif check.is_scaled and not unknowns.model.payload_link:
-            yield Finding(
-                'warning',
+            yield Finding.warning(
                 subject,
                 f'efforts are {check.gain:.3g} times the nominal torques: the masses that it moves '
                 'differ from the description, or the efforts are not torques',
@@ -150,8 +144,7 @@ def _offset_findings(
     for i, joint in enumerate(unknowns.robot.joint_names):
         size = float(np.sqrt(np.mean((fitted.effort[:, i] / fit.gains[i]) ** 2)))
         if abs(offsets[i]) > LARGE_OFFSET * size:  # not if NaN
-            yield Finding(
-                'warning',
+            yield Finding.warning(
                 f'joint {joint}',
                 f'efforts are off by {-offsets[i]:.3g} N m or N, of {size:.3g} (rms)',
                 f'effort_offset {offsets[i]:.4g}',
@@ -164,8 +157,7 @@ def _motion_findings(
     level = AT_LEVEL * unknowns.model.smoothing
     for i, joint in enumerate(unknowns.robot.joint_names):
         if moves[i] and not (fitted.v[:, i].max() > level and fitted.v[:, i].min() < -level):
-            yield Finding(
-                'warning',
+            yield Finding.warning(
                 f'joint {joint}',
                 'never reversed: dry friction and offset of its effort cannot be separated',
                 'let it move both ways, see `excite`',
@@ -192,8 +184,7 @@ def torque_findings(
                 if R2 < 0.0
                 else 'the model explains only a part of its efforts'
             )
-            yield Finding(
-                'warning',
+            yield Finding.warning(
                 f'joint {name}',
                 f'{what}: R2 {R2:.2f} on {data} data',
                 'do not use its values; look for springs, coupled joints, contacts, friction that '
@@ -214,8 +205,7 @@ def payload_findings(names: Sequence[str], fit: EffortFit) -> tuple[Finding, ...
     ):
         return ()
     size = ''.join(f': {between(fit.x[k], half[k])} kg' for k in mass)
-    finding = Finding(
-        'warning',
+    finding = Finding.warning(
         'payload',
         f'smaller than its uncertainty{size}; no payload is assumed',
         'if there is one, move the joints that carry it faster and farther, see `excite`',
@@ -226,8 +216,7 @@ def payload_findings(names: Sequence[str], fit: EffortFit) -> tuple[Finding, ...
 def common_gain_findings(gain: float) -> Iterator[Finding]:
     """Yield a finding if all joints report a similar fraction of their torques."""
     if abs(np.log(gain)) > np.log(COMMON_GAIN):
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             'efforts',
             f'of all joints are alike, {gain:.3g} times the torques of the described masses: the '
             'driver reports this share of the torques, or the links are so much lighter or heavier',
@@ -259,16 +248,14 @@ def mass_findings(
         if (hidden & (np.abs(grouping[:, k]) > NEGLIGIBLE)).any()
     ]
     if joints:
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             joints_subject(joints),
             'the mass that is lifted and the offset of the efforts cannot be separated; of moving '
             f'links {masses}',
             '--hold offset if the driver has none, or --hold inertia if the masses are known',
         )
     elif abs(identified - described) > MASS_CHANGE * described:
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             'total mass',
             f'of moving links {masses}',
             'weigh the robot or compare with its data sheet; scales of efforts that are wrong '

@@ -316,8 +316,7 @@ def load_findings(problem: EffortProblem, fit: EffortFit) -> Iterator[Finding]:
     names = problem.unknowns.robot.joint_names
     worse = [f'{names[i]} {ratio[i]:.2g} times' for i in np.flatnonzero(ratio - 1.0 > limit)]
     if worse:
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             'load',
             'recordings with the load and without disagree: with one model for both, residuals '
             f'are larger than with one for each ({", ".join(worse)})',

@@ -75,8 +75,7 @@ def friction_findings(
             named |= helped
             speed, (name, *_) = model.stribeck_speed, (*model.terms, 'stribeck')
             sizes = {f'{100.0 * each(share[helped]):.0f}': each for each in (np.min, np.max)}
-            yield Finding(
-                'warning',
+            yield Finding.warning(
                 joints_subject(np.array(result.joint_names)[helped]),
                 f'friction has a term {name}: with it, errors of held-out efforts are '
                 f'{" to ".join(sizes)} % smaller',

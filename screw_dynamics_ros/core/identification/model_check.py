@@ -119,8 +119,7 @@ def check_model(
             *faults,
             *torque_findings(names, torques, moves, 'recorded'),
             *(
-                Finding(
-                    'warning',
+                Finding.warning(
                     f'joint {name}',
                     f'efforts are off by {each:.3g} N m or N, of {rms:.3g} (rms)',
                     f'add {-each:.4g} to effort_offset',

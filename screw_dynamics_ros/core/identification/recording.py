@@ -20,7 +20,8 @@ from ..description.drives import Drive
 from ..description.rigid_body import RigidBody
 from ..description.robot_description import Finding, RobotDescription
 from ..errors import ArgumentError
-from ..tree.multibody_tree import JointLimits, Tree
+from ..tree.joint_limits import Coordinates
+from ..tree.multibody_tree import Tree
 from ..types import Array
 from .state_checks import (
     JointMotion,
@@ -48,31 +49,11 @@ VELOCITY_MISMATCH = 0.3
 VELOCITY_NOISE = 0.02
 
 
-class DynamicModel(Protocol):
+class DynamicModel(Coordinates, Protocol):
     """Interface of a robot on a fixed base for identification, implemented by `Robot`."""
 
     description: RobotDescription
     tree: Tree
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """Independent joints."""
-
-    @property
-    def link_names(self) -> tuple[str, ...]:
-        """Links, the root first."""
-
-    @property
-    def nq(self) -> int:
-        """Number of coordinates."""
-
-    @property
-    def nv(self) -> int:
-        """Number of velocities."""
-
-    @property
-    def limits(self) -> JointLimits:
-        """Limits over `joint_names`."""
 
     @property
     def drives(self) -> dict[str, Drive]:
@@ -288,8 +269,7 @@ def without_spikes(
             some = f'{count} {what}s' if count > 1 else f'one {what}'
             low, high = np.min(x[~rows, i]), np.max(x[~rows, i])
             findings.append(
-                Finding(
-                    'warning',
+                Finding.warning(
                     f'joint {names[i]}',
                     f'{some} far from the samples before and after, {x[k, i]:.4g} at '
                     f'{recording.t[k]:.6g} s where others are within {low:.4g} and {high:.4g}; '

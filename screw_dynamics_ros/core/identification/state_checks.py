@@ -327,8 +327,7 @@ def velocity_fault_findings(
         if fault is not None:
             kinds.setdefault(str(fault), []).append(name)
     for kind, names in kinds.items():
-        yield Finding(
-            'warning',
+        yield Finding.warning(
             joints_subject(names),
             f'the velocities are {kind} (compared with differences of positions)',
             'correct the driver, or remove the velocities from the joint states: they are then '

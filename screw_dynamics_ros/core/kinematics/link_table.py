@@ -169,7 +169,7 @@ class LinkTable:
     def findings(self) -> tuple[Finding, ...]:
         """Numerical difficulties, and their remedies."""
         return tuple(
-            Finding('warning', f'joint {name}', row.doubt, 'use the rows of automatic()')
+            Finding.warning(f'joint {name}', row.doubt, 'use the rows of automatic()')
             for name, row in zip(self.names, self.rows)
             if row.doubt
         )

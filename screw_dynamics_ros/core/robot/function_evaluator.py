@@ -19,20 +19,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import float_array
+from ..compile.calls import Tables, common_length, computed
 from ..compile.cpython.entry import entry_point
 from ..compile.cpython.layout import is_usable
 from ..compile.cpython.stacks import StackTable
 from ..compile.cpython.writer import Addresses
-from ..compile.kernels import (
-    Kernel,
-    KernelSpecification,
-    NativeKernel,
-    Tables,
-    choose_backend,
-    common_length,
-    computed,
-    make_kernel,
-)
+from ..compile.kernels import Kernel, KernelSpecification, NativeKernel, choose_backend, make_kernel
 from ..compile.sources import origin
 from ..dynamics.massless_joints import has_positive_energy, regrouped
 from ..dynamics.payload import payload_parameters

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import check_count
-from ..compile.kernels import KernelSpecification, compiled_call, compiled_into, make_kernel
+from ..compile.calls import compiled_call, compiled_into
+from ..compile.kernels import KernelSpecification, make_kernel
 from ..compile.sources import origin
 from ..compile.table_call import TableCall, table_call
 from ..description.rigid_body import PARAMETERS

@@ -43,7 +43,8 @@ from ..arms.inverse.task_priority import Task, TaskPriorityResult, level, task_p
 from ..arms.inverse.task_priority import checked as checked_tasks
 from ..arms.inverse.velocity import InverseVelocityResult, inverse_velocity
 from ..arms.inverse.velocity_bounds import JointBounds
-from ..compile.kernels import Kernel, compiled_into, make_kernel
+from ..compile.calls import compiled_into
+from ..compile.kernels import Kernel, make_kernel
 from ..compile.text.c_source import CSource
 from ..constraints.constrained_dynamics import (
     ConstrainedMotion,
@@ -73,7 +74,7 @@ from ..kinematics.robot_geometry import description_of
 from ..tree.multibody_tree import JointLimits, build_tree
 from ..types import Array
 from .c_functions import c_functions
-from .functions import FUNCTIONS, Output, prepared
+from .functions import FUNCTIONS, Output, input_size, prepared
 from .fused_kernel import Formula, FusedKernel, substituted
 from .robot_functions import RobotFunctions
 
@@ -475,16 +476,16 @@ class Robot(RobotFunctions):
             self.regressor(q, v, a).reshape(-1, unknowns), tuple(self.tree.frames)
         )
 
+    def _vectors(self, **values: ArrayLike) -> list[Array]:
+        """Return inputs of functions as single samples; raises `ArgumentError`."""
+        return [vector(name, input_size(self.tree, name), x) for name, x in values.items()]
+
     # --- derivatives; doc/theory/dynamics_derivatives.md ------------------------------------------
 
     def linearized(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike) -> StateSpace:
         """Return the linearized equations of motion at a state and torques (D-40)."""
-        state = (
-            vector('q', self.tree.nq, q),
-            vector('v', self.tree.nv, v),
-            vector('tau', self.tree.nv, tau),
-        )
-        return state_space(self.tree, state[1], *self.forward_dynamics_derivatives(*state))
+        q, v, tau = self._vectors(q=q, v=v, tau=tau)
+        return state_space(self.tree, v, *self.forward_dynamics_derivatives(q, v, tau))
 
     def geometric_sensitivity(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, joint: str) -> Array:
         """Return the derivative of `inverse_dynamics` with respect to a joint placement, (nv, 6).
@@ -492,12 +493,8 @@ class Robot(RobotFunctions):
         Columns are rotation [rad] and translation [m] of the joint in its own frame (D-41). Not
         compiled; one sample per call.
         """
-        state = (
-            vector('q', self.tree.nq, q),
-            vector('v', self.tree.nv, v),
-            vector('a', self.tree.nv, a),
-        )
-        return torque_sensitivity(self.tree, *state, self._gravity, joint)
+        q, v, a = self._vectors(q=q, v=v, a=a)
+        return torque_sensitivity(self.tree, q, v, a, self._gravity, joint)
 
     # --- motion and force given in parts; doc/theory/constrained_dynamics.md ----------------------
 
@@ -889,10 +886,8 @@ class Robot(RobotFunctions):
         """
         J = stacked_jacobian(self, q, link, representation)
         bias = stacked_bias(self, q, v, link, representation)
-        now = vector('v', self.tree.nv, v)
-        bounds = JointBounds(self.tree, dt, acceleration_limit).at(
-            vector('q', self.tree.nq, q), now
-        )
+        start, now = self._vectors(q=q, v=v)
+        bounds = JointBounds(self.tree, dt, acceleration_limit).at(start, now)
         target = stacked_rows('acceleration', acceleration, link)
         return joint_limited_acceleration(J, bias, target, bounds, now, dt, **options)
 

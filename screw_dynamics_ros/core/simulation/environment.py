@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arms.inverse.force import inverse_force
-from ..compile.kernels import Kernel, KernelSpecification, compiled_into, make_kernel
+from ..compile.calls import compiled_into
+from ..compile.kernels import Kernel, KernelSpecification, make_kernel
 from ..compile.sources import origin
 from ..errors import ArgumentError
 from ..kinematics.jacobians import velocity

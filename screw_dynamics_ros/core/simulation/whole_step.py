@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..compile.kernels import KernelSpecification, compiled_single, make_kernel
+from ..compile.calls import compiled_single
+from ..compile.kernels import KernelSpecification, make_kernel
 from ..compile.program.recorded_arrays import RecordedArray, plain, recorded
 from ..compile.sources import origin
 from ..integration import Integrator, MomentumPreserving, RungeKutta, SemiImplicitEuler

@@ -39,6 +39,8 @@ class Fit:
     largest_deviation : float, optional
         If given, directions in which x has a larger standard deviation, for errors of b with
         standard deviation 1, are also undetermined; columns are not normalized then.
+    scale : (k,) array, optional
+        What the columns are divided by instead of their lengths.
 
     Attributes
     ----------
@@ -46,6 +48,8 @@ class Fit:
         Singular values of A in descending order, with normalized columns unless noted above.
     rank : int
         Number of determined directions.
+    factor, U : (k, rank), (m, rank) arrays
+        The pseudo-inverse of A is factor @ U.T.
 
     Examples
     --------
@@ -56,21 +60,23 @@ class Fit:
     {'a': 1.0, 'b': -1.0}
     """
 
-    def __init__(self, A: Array, cutoff: float, largest_deviation: float = np.inf) -> None:
-        norms = np.linalg.norm(A, axis=0)
-        largest = norms.max() or 1.0
-        # A column of rounding errors must not be normalized to unit length.
-        self.scale = np.where(norms > cutoff * largest, norms, largest)
-        if largest_deviation < np.inf:
-            self.scale = np.ones(A.shape[1])
-        self.U, self.s, self.V_T = np.linalg.svd(A / self.scale, full_matrices=False)
+    def __init__(
+        self, A: Array, cutoff: float, largest_deviation: float = np.inf, scale: Array | None = None
+    ) -> None:
+        if scale is None:
+            norms = np.linalg.norm(A, axis=0)
+            largest = norms.max() or 1.0
+            # A column of rounding errors must not be normalized to unit length.
+            scale = np.where(norms > cutoff * largest, norms, largest)
+        self.scale = scale if largest_deviation == np.inf else np.ones(A.shape[1])
+        U, self.s, self.V_T = np.linalg.svd(A / self.scale, full_matrices=False)
         self.rank = int(np.sum(self.s > max(cutoff * self.s[0], 1.0 / largest_deviation)))
-        # The pseudo-inverse of A is factor @ U[:, :rank].T.
+        self.U = U[:, : self.rank]
         self.factor = self.V_T[: self.rank].T / self.s[: self.rank] / self.scale[:, None]
 
     def solve(self, b: Array) -> Array:
         """Return the x (k,) that minimizes |A x - b|, without component in the null space."""
-        x: Array = self.factor @ (self.U[:, : self.rank].T @ b)
+        x: Array = self.factor @ (self.U.T @ b)
         return x
 
     @property

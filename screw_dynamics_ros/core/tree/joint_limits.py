@@ -15,7 +15,7 @@ from ..types import Array
 
 
 class Coordinates(Protocol):
-    """Whatever has joints with coordinates and velocities; a `Robot` is one."""
+    """Interface of joints with coordinates and velocities, implemented by `Robot`."""
 
     @property
     def nq(self) -> int:

@@ -29,7 +29,7 @@ from screw_dynamics_ros.core.linear import zeros
 from screw_dynamics_ros.core.motion.trajectory.payload_capacity import check_payload
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import printable, topic_tokens
@@ -257,30 +257,26 @@ class WristSensor:
         now = time.monotonic()
         if now - self._sensor.last > value['sensor_timeout']:
             age = now - self._sensor.last
-            status.report(
-                Level.WARN,
+            status.warn(
                 f'no valid message on {self._node.resolve_topic_name(INPUT)}'
-                + (f' for {age:.3g} s' if math.isfinite(age) else ' so far'),
+                + (f' for {age:.3g} s' if math.isfinite(age) else ' so far')
             )
         try:
             check_one_sensor(self._node)
         except ArgumentError as error:
-            status.report(Level.WARN, str(error))
+            status.warn(str(error))
         if adopted is not None and adopted.plan.fault:
-            status.report(Level.WARN, adopted.plan.fault)
+            status.warn(adopted.plan.fault)
         for refusal in self._refused.values():
             if now - refusal.last < statuses.INCIDENT_HOLD_S:
-                status.report(
-                    Level.WARN,
-                    f'sensor messages refused, {refusal.count} so far: {refusal.reason}',
-                )
+                status.warn(f'sensor messages refused, {refusal.count} so far: {refusal.reason}')
         absent = [
             name
             for name in value['frames']
             if adopted is not None and not adopted.plan.fault and name not in adopted.plan.tokens
         ]
         if absent:
-            status.report(Level.ERROR, f'the robot has no link {", ".join(absent)}: correct frames')
+            status.error(f'the robot has no link {", ".join(absent)}: correct frames')
         statuses.report_channels(status, self._channels, self._host.mapper)
         return status
 

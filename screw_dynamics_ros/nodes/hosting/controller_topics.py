@@ -31,7 +31,7 @@ from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.process.timers import every
-from screw_dynamics_ros.ros.status import Level, Status
+from screw_dynamics_ros.ros.status import Status
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import NO_OUTPUT, Channel
 from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, TRUE, VALID, Gate
@@ -138,9 +138,7 @@ class RepeatedOutputs:
             if self.is_lost or (each.state != VALID and not is_put(each))
         ]
         if invalid and self.channel.listeners:
-            status.report(
-                Level.WARN, f'{topic}: {what}, because there are no numbers of {shorten(invalid)}'
-            )
+            status.warn(f'{topic}: {what}, because there are no numbers of {shorten(invalid)}')
 
 
 def is_put(channel: Channel) -> bool:
@@ -291,14 +289,14 @@ class ControllerTopics:
         """Report the topics, and outputs that are not there."""
         status = Status('topics for ros2_control')
         if self._parameters[parameters_of.INTERFACES] and StatisticsNames is None:
-            status.report(Level.ERROR, ABSENT)
+            status.error(ABSENT)
         if self._tag:
             status.values['<ros2_control>'] = self._tag
         for text in self._absent:
-            status.report(Level.ERROR, f'{text}; correct the parameter')
+            status.error(f'{text}; correct the parameter')
         reason = self._fault()
         if self._topics and reason:
-            status.report(Level.WARN, reason)
+            status.warn(reason)
         for each in self._topics:
             each.report(status)
         return status

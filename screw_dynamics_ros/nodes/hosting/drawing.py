@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.robot.functions import Output
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.data_path.loop import take_snapshot
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.messages.cdr import packed
 from screw_dynamics_ros.ros.process.latest import Latest
 from screw_dynamics_ros.ros.process.rate_limit import RateLimit
@@ -212,12 +212,11 @@ class DrawingProcess(HostPart):
         status.values['messages'] = f'{self._drawn}, {self._left_out} dropped'
         self.worker.report(status, 'another one is started')
         if time.monotonic() - self._last_fault < DEATH_HOLD_S and not status.texts:
-            status.report(Level.WARN, self._fault)
+            status.warn(self._fault)
         if self.worker.waiting > ANSWER_TIMEOUT_S:
-            status.report(
-                Level.WARN,
+            status.warn(
                 'no markers: the process that computes them has not '
-                f'responded for {self.worker.waiting:.0f} s',
+                f'responded for {self.worker.waiting:.0f} s'
             )
         return status
 

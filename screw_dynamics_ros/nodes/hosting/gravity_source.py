@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.data_path.loop import compiled_step, note_loss
 from screw_dynamics_ros.ros.data_path.records import TAKEN, InputRecord, LoopRecord
 from screw_dynamics_ros.ros.parameters import Parameters
-from screw_dynamics_ros.ros.status import Level, Status
+from screw_dynamics_ros.ros.status import Status
 from screw_dynamics_ros.ros.topics.frame_chain import FrameChain
 
 from ..parameters import gravity_parameters
@@ -170,5 +170,5 @@ class GravitySource(MeasuredInput):
         vector = ', '.join(f'{value:.4g}' for value in self.record.gravity)
         status.values['gravity [m/s^2]'] = f'{vector} ({self.source})'
         if self._check.fault and not self.record.is_lost:
-            status.report(Level.WARN, f'{self._check.fault}; the last vector stays active')
+            status.warn(f'{self._check.fault}; the last vector stays active')
         super().report(status)

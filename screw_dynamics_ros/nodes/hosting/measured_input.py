@@ -20,7 +20,7 @@ from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
-from screw_dynamics_ros.ros.status import Level, Status
+from screw_dynamics_ros.ros.status import Status
 from screw_dynamics_ros.ros.topics.frame_chain import FrameChain
 
 from ..model.parts import HostPart, Stage, StateStep
@@ -167,4 +167,4 @@ class MeasuredInput(HostPart, ABC):
         if self.record.is_lost:
             stopped = f'outputs have stopped (on_{self.QUANTITY}_loss)'
             consequence = stopped if self.record.stops else self._without
-            status.report(Level.ERROR, f'{self.fault}; {consequence}')
+            status.error(f'{self.fault}; {consequence}')

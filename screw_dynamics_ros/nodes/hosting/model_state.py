@@ -24,7 +24,7 @@ from screw_dynamics_ros.ros.messages.serialized import Contents, Template
 from screw_dynamics_ros.ros.model_state import ModelStateLayout, StatePart, located
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.services import REMEDY
-from screw_dynamics_ros.ros.status import Level, Status
+from screw_dynamics_ros.ros.status import Status
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import Channel
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VELOCITY
@@ -149,20 +149,18 @@ class ModelStateTopic:
         """Report the parts of the model state, and outputs that are not there."""
         status, wanted = Status('model state'), self._parameters[model_state_parameters.PARTS]
         if wanted and ModelState is None:
-            status.report(
-                Level.ERROR,
+            status.error(
                 'no ~/model_state: the package screw_dynamics_msgs is not installed, or is too '
-                f'old; {REMEDY}',
+                f'old; {REMEDY}'
             )
         elif wanted and self.layout is not None:
             status.values['~/model_state'] = (
                 f'{len(self.layout.parts)} parts, {self.layout.size} numbers'
             )
             if self._absent:
-                status.report(
-                    Level.WARN,
+                status.warn(
                     f'~/model_state has no {", ".join(self._absent)}: no node in this process has '
-                    'this output for this robot; correct the parameter model_state',
+                    'this output for this robot; correct the parameter model_state'
                 )
         return status
 

@@ -64,10 +64,9 @@ def description_status(
         )
     reason = printable(descriptions.reason)
     if reason:
-        status.report(
-            Level.ERROR,
+        status.error(
             f'robot description refused: {reason}'
-            + ('; the previous one stays in use' if model else ''),
+            + ('; the previous one stays in use' if model else '')
         )
     if compiling:
         status.report(Level.OK, 'compiling a robot description')
@@ -80,17 +79,15 @@ def description_status(
     if model is None:
         report_volatile_descriptions(status, node)
     if descriptions.ignores_topic:
-        status.report(
-            Level.WARN,
+        status.warn(
             'the topic robot_description differs from the parameter of that '
-            'name, which is active; clear the parameter to follow the topic',
+            'name, which is active; clear the parameter to follow the topic'
         )
     if model is not None:
         if model.held and not multi_dof:
-            status.report(
-                Level.WARN,
+            status.warn(
                 'joint states cannot contain planar, ball and floating joints, which are held at '
-                f'zero: {shorten(model.held)}; set multi_dof_joint_states if a topic contains them',
+                f'zero: {shorten(model.held)}; set multi_dof_joint_states if a topic contains them'
             )
         for finding in model.robot.description.findings:
             status.report(Level.OK if finding.severity == 'info' else Level.WARN, str(finding))
@@ -102,10 +99,9 @@ def report_volatile_descriptions(status: Status, node: Node) -> None:
     topic = node.resolve_topic_name('robot_description')
     names = publishers(node, topic, DurabilityPolicy.VOLATILE)
     if names:
-        status.report(
-            Level.ERROR,
+        status.error(
             f'{shorten(names)} publishes {topic} with volatile durability, so that later '
-            'subscribers do not receive it; publish it with transient local durability',
+            'subscribers do not receive it; publish it with transient local durability'
         )
 
 
@@ -121,7 +117,7 @@ def publishers(node: Node, topic: str, durability: DurabilityPolicy | None = Non
 def report_clock(status: Status, node: Node) -> None:
     """Report a simulated clock that does not run."""
     if node.get_parameter('use_sim_time').value and node.get_clock().now().nanoseconds == 0:
-        status.report(Level.WARN, 'use_sim_time is set, but no message has arrived on /clock')
+        status.warn('use_sim_time is set, but no message has arrived on /clock')
 
 
 def joint_state_status(
@@ -145,9 +141,9 @@ def joint_state_status(
     silence = now - load.last_arrival
     report_clock(status, node)
     if scheduling_fault:
-        status.report(Level.WARN, scheduling_fault)
+        status.warn(scheduling_fault)
     if model is None or mapper is None:
-        status.report(Level.WARN, 'waiting for the robot description')
+        status.warn('waiting for the robot description')
         return status
     if not model.joints:
         status.report(Level.OK, 'the robot has no joints to report')
@@ -160,18 +156,13 @@ def joint_state_status(
             'publishers',
         )
     elif silence > timeout:
-        status.report(Level.ERROR, f'no joint state for {silence:.1f} s; outputs have stopped')
+        status.error(f'no joint state for {silence:.1f} s; outputs have stopped')
     # Messages arrive, but none of them is valid.
     starved = silence <= timeout < now - max(mapper.last_accepted, model_since)
     if starved:
-        status.report(
-            Level.ERROR, 'no valid joint state for longer than state_timeout; outputs have stopped'
-        )
+        status.error('no valid joint state for longer than state_timeout; outputs have stopped')
     if now - load.last_overflow < INCIDENT_HOLD_S:
-        status.report(
-            Level.WARN,
-            f'{OVERFLOW}: {load.overflows} states without results so far',
-        )
+        status.warn(f'{OVERFLOW}: {load.overflows} states without results so far')
     report_messages(status, load, now, remedy(model))
     report_records(status, mapper, needs(channels), now)
     return status
@@ -182,20 +173,18 @@ def report_messages(status: Status, load: Load, now: float, remedy: str = '') ->
     status.values['late, skipped'] = str(load.late)
     status.values['lost or merged'] = str(load.lost)
     if now - load.last_late < INCIDENT_HOLD_S:
-        status.report(
-            Level.WARN,
+        status.warn(
             f'a joint state was received {load.delay:.3f} s after its publication, later than '
             f'max_delay: {load.late} skipped so far; this process was stopped or is overloaded'
-            + remedy,
+            + remedy
         )
     if load.loses:
-        status.report(
-            Level.WARN,
+        status.warn(
             f'{load.lost} joint states so far were lost in transport or merged into newer ones: '
-            'they arrive faster than they can be transported and processed' + remedy,
+            'they arrive faster than they can be transported and processed' + remedy
         )
     if now - load.last_unreadable < INCIDENT_HOLD_S:
-        status.report(Level.WARN, f'unreadable message: {printable(load.unreadable_reason)}')
+        status.warn(f'unreadable message: {printable(load.unreadable_reason)}')
 
 
 def needs(channels: Sequence[Channel]) -> set[str]:
@@ -267,9 +256,7 @@ def report_channels(
     for field, present in (('velocity', mapper.has_velocity), ('effort', mapper.has_effort)):
         silent = [channel.topic for channel in channels if getattr(channel, field)]
         if silent and not present:
-            status.report(
-                Level.WARN, f'not published: joint states contain no {field}: {shorten(silent)}'
-            )
+            status.warn(f'not published: joint states contain no {field}: {shorten(silent)}')
 
 
 def report_explained(status: Status, channels: Sequence[Channel]) -> None:

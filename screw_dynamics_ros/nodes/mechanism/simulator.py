@@ -24,7 +24,7 @@ from screw_dynamics_ros.core.mechanisms.absolute_coordinates.simulated_mechanism
 )
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
+from screw_dynamics_ros.ros.diagnostics import Diagnostics, Status
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.timers import every
@@ -188,12 +188,10 @@ class MechanismSimulator(SimulationNode):
             }
         )
         if self._state.stopped:
-            status.report(
-                Level.ERROR, f'the simulation has stopped, {self._state.stopped}; call ~/reset'
-            )
+            status.error(f'the simulation has stopped, {self._state.stopped}; call ~/reset')
         self._report_clock(status)
         for refusal in list(self._loads.refused.values()):
-            status.report(Level.WARN, f'refused {refusal}')
+            status.warn(f'refused {refusal}')
         return status
 
 

@@ -19,7 +19,7 @@ from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
 from screw_dynamics_ros.core.mobile.followed_path import SLIP_TOLERANCE, FollowedPath, WheelReadings
 from screw_dynamics_ros.core.mobile.odometry import Odometry, WheelNoise
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
+from screw_dynamics_ros.ros.diagnostics import Diagnostics, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP, Policies
 from screw_dynamics_ros.ros.messages.cdr import stamp_of_clock
@@ -227,22 +227,20 @@ class OdometryNode:
             }
         )
         if path.lost:
-            status.report(
-                Level.ERROR,
-                f'the path is lost, {path.lost}; nothing is published until ~/reset or ~/set_pose',
+            status.error(
+                f'the path is lost, {path.lost}; nothing is published until ~/reset or ~/set_pose'
             )
         elif not self.parameters['open_loop']:
             age = time.monotonic() - self._moved
             if age > (self.parameters['state_timeout'] or math.inf):
                 joints = shorten(self._base.joints)
-                status.report(Level.ERROR, f'no step of {joints} in {TOPIC} for {age:.3g} s')
+                status.error(f'no step of {joints} in {TOPIC} for {age:.3g} s')
         if path.check.misfit > SLIP_TOLERANCE:
             likely = path.check.likely
-            status.report(
-                Level.WARN,
+            status.warn(
                 f'the wheels contradict each other by {100.0 * path.check.misfit:.0f} % of the '
                 'path: check names, signs and dimensions of wheels and steering'
-                + (f'; it looks as if {likely}' if likely else ''),
+                + (f'; it looks as if {likely}' if likely else '')
             )
         if not self.parameters['open_loop']:
             self._states.report(
@@ -250,13 +248,12 @@ class OdometryNode:
             )
         statuses.report_clock(status, self._node)
         for refusal in list(self._refused.values()):
-            status.report(Level.WARN, f'refused {refusal}')
+            status.warn(f'refused {refusal}')
         count = self._node.count_publishers
         publishers = sum(map(count, map(self._node.resolve_topic_name, (COMMANDS, UNSTAMPED))))
         if self._takes_commands and publishers > 1:
-            status.report(
-                Level.WARN,
+            status.warn(
                 f'{publishers} publishers of commands on {COMMANDS} and {UNSTAMPED}: the newest '
-                'command acts, of any of them; leave one, or use a multiplexer',
+                'command acts, of any of them; leave one, or use a multiplexer'
             )
         return status

@@ -27,7 +27,7 @@ from screw_dynamics_ros.core.motion.control.payload_transitions import (
 from screw_dynamics_ros.core.tree.multibody_tree import GROUND
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.names import shown
-from screw_dynamics_ros.ros.status import Level, Status
+from screw_dynamics_ros.ros.status import Status
 
 from .inertial_input import InertialInput
 from .running_model import RunningModel
@@ -128,9 +128,7 @@ class LinkInertias(InertialInput):
                 text += f', {100.0 * correction.share(now):.0f} % of the transition'
             if link not in links:
                 text += ', a link that the robot does not have'
-                status.report(
-                    Level.WARN, f'no inertia of link {shown(link)!r}: the robot does not have it'
-                )
+                status.warn(f'no inertia of link {shown(link)!r}: the robot does not have it')
             status.values[f'inertia of {shown(link)}'] = text
 
 

@@ -157,9 +157,8 @@ class Payloads(InertialInput):
                 counting[link] = counting.get(link, 0.0) + mass
             elif self._model is not None and transition.end.mass:
                 remedy = 'correct payload_link' if name == PARAMETERS else 'clear or set it again'
-                status.report(
-                    Level.ERROR,
-                    f'no payload {shown(name)!r}: the robot has no link {shown(link)!r}; {remedy}',
+                status.error(
+                    f'no payload {shown(name)!r}: the robot has no link {shown(link)!r}; {remedy}'
                 )
                 text += ', a link that the robot does not have'
             key = f'payload {shown(name)}'

@@ -15,7 +15,7 @@ from rclpy.node import Node
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.core.mechanisms.parallel.pose_tracking import PoseTracker
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
+from screw_dynamics_ros.ros.diagnostics import Diagnostics, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.names import shorten, shown
@@ -152,17 +152,16 @@ class PlatformNode:
             }
         )
         if tracker.lost:
-            status.report(
-                Level.ERROR,
+            status.error(
                 f'assembly mode lost, nothing is published: {tracker.lost}; move the platform '
-                'near its home pose and call ~/reset',
+                'near its home pose and call ~/reset'
             )
         elif age > (self.parameters['state_timeout'] or math.inf):
             motors = shorten(self._robot.joint_names)
-            status.report(Level.ERROR, f'no state of {motors} in {TOPIC} for {age:.3g} s')
+            status.error(f'no state of {motors} in {TOPIC} for {age:.3g} s')
         statuses.report_clock(status, self._node)
         for refusal in list(self._refused.values()):
-            status.report(Level.WARN, f'refused {refusal}')
+            status.warn(f'refused {refusal}')
         statuses.report_channels(status, self._outputs.channels, self._states.mapper)
         self._states.report(status, statuses.needs(self._outputs.channels))
         return status

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from screw_dynamics_ros.core import Robot, UnknownNameError
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.names import shorten, topic_tokens
 from screw_dynamics_ros.ros.parameters import Specification
 
@@ -61,10 +61,9 @@ class Frames:
         """Report the frames, and those that the robot does not have."""
         status.values['frames'] = ', '.join(self.tokens)
         if self.absent:
-            status.report(
-                Level.ERROR,
+            status.error(
                 f'robot {self.robot} has no link {shorten(self.absent)}: '
-                'correct the parameter frames',
+                'correct the parameter frames'
             )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from screw_dynamics_ros.core import Robot, UnknownNameError
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.motion.trajectory.payload_capacity import check_payload
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.messages.conversions import check_size
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
@@ -96,4 +96,4 @@ def put(parameters: Parameters, carried: Payloads, duration: float = 0.0) -> Non
 def report(status: Status, parameters: Parameters) -> None:
     """Warn about a payload mass without a link."""
     if parameters['payload_mass'] and not parameters['payload_link']:
-        status.report(Level.WARN, 'no payload: payload_mass is set, but payload_link is empty')
+        status.warn('no payload: payload_mass is set, but payload_link is empty')

@@ -14,7 +14,7 @@ import numpy as np
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.names import shorten
-from screw_dynamics_ros.ros.status import Level, Status
+from screw_dynamics_ros.ros.status import Status
 
 if TYPE_CHECKING:
     from screw_dynamics_ros.ros.parameters import Parameters
@@ -86,9 +86,7 @@ class PerJoint:
         """Report the named joints that a robot with `joints` does not have."""
         absent = self.absent(values, joints)
         if absent:
-            status.report(
-                Level.ERROR, f'{self.names}: the robot has no joint {shorten(absent)}; correct it'
-            )
+            status.error(f'{self.names}: the robot has no joint {shorten(absent)}; correct it')
 
 
 #: Calibration of efforts: torque = scale * effort + offset.

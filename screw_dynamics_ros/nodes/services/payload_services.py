@@ -32,7 +32,7 @@ from screw_dynamics_ros.ros.joint_states.requested_state import latest
 from screw_dynamics_ros.ros.messages.conversions import read_inertia
 from screw_dynamics_ros.ros.names import printable, shorten, shown
 from screw_dynamics_ros.ros.services import Services
-from screw_dynamics_ros.ros.status import Level, Status
+from screw_dynamics_ros.ros.status import Status
 from screw_dynamics_ros.ros.topics.command_topic import CommandTopic
 
 from ..model.link_inertias import LinkInertias
@@ -240,17 +240,15 @@ class DriverPayload(HostPart):
             return
         self._topic.report(status)
         if self._refusal:
-            status.report(Level.WARN, printable(self._refusal))
+            status.warn(printable(self._refusal))
         elif self._stated is None:
-            status.report(
-                Level.WARN, 'no payload on ~/driver_payload (driver_payload); repeat it there'
-            )
+            status.warn('no payload on ~/driver_payload (driver_payload); repeat it there')
         if self._stated is None:
             return
         link, body = self._stated
         status.values['payload of the driver'] = f'{body.mass:.6g} kg on {link}'
         if self._use == COMPARE and (text := difference(link, body, self._services.payloads)):
-            status.report(Level.WARN, f'{text}; set the same payload, or driver_payload: follow')
+            status.warn(f'{text}; set the same payload, or driver_payload: follow')
 
 
 def is_same(stated: Mapping[str, RigidBody], active: Mapping[str, RigidBody]) -> bool:

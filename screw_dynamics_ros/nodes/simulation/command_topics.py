@@ -23,7 +23,7 @@ from screw_dynamics_ros.ros.messages.trajectories import stamp_of
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.services import REMEDY
-from screw_dynamics_ros.ros.status import Level, Status
+from screw_dynamics_ros.ros.status import Status
 from screw_dynamics_ros.ros.topics import qos
 
 from .command_messages import (
@@ -134,22 +134,20 @@ class CommandTopics:
     def report(self, status: Status) -> None:
         """Report refused, clipped and ignored commands."""
         for refusal in list(self._refused.values()):
-            status.report(Level.WARN, f'refused {refusal}')
+            status.warn(f'refused {refusal}')
         for topic, note in list(self._notes.items()):
-            status.report(Level.WARN, f'{topic}: {note}')
+            status.warn(f'{topic}: {note}')
         if self._tag_fault:
-            status.report(Level.WARN, f'ros2_control tags: {self._tag_fault}')
+            status.warn(f'ros2_control tags: {self._tag_fault}')
         if ImpedanceCommand is None and self._targets.is_drive.any():
-            status.report(
-                Level.WARN,
+            status.warn(
                 f'no {IMPEDANCE_COMMANDS}: the package screw_dynamics_msgs is not installed, or is '
-                f'too old; {REMEDY}',
+                f'too old; {REMEDY}'
             )
         status.values['commands'] = f'{self._executed} executed, {self._ignored} ignored'
         if self.frozen:
-            status.report(
-                Level.WARN,
-                'commands are ignored as requested; ~/freeze_commands with data: false ends this',
+            status.warn(
+                'commands are ignored as requested; ~/freeze_commands with data: false ends this'
             )
 
     def forget(self) -> None:

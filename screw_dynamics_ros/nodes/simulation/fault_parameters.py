@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Parameters of simulated sensor faults, which may change while the node runs."""
+"""Parameters of simulated faults of sensors and commands, which may change while the node runs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from screw_dynamics_ros.core.simulation.joint_sensor import QUANTITIES, JointSensor, SensorFaults
+from screw_dynamics_ros.nodes.simulation.plant import Motors
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
-from screw_dynamics_ros.ros.status import Level, Status
+from screw_dynamics_ros.ros.status import Status
 
 PREFIX = 'faults.'
+ENFORCE = f'{PREFIX}enforce_command_limits'
 
 EACH = 'empty, one for all joints, or one for each joint of joint_states'
 UNITS = {
@@ -89,20 +91,28 @@ TABLE = (
         'Joints that keep reporting their last values.',
         rule=JOINTS,
     ),
+    Specification(
+        ENFORCE,
+        False,
+        'Clamp commanded efforts to the limits of the description as controller_manager does: to '
+        'the effort limits, to 0 towards a position limit that is reached, and to 0 along a motion '
+        'faster than the velocity limit.',
+    ),
 )
 
 
 class FaultParameters:
-    """The faults of a sensor; parameter changes take effect immediately.
+    """The faults of a sensor and of motors; parameter changes take effect immediately.
 
     Parameters
     ----------
     node : rclpy.node.Node
     sensor : JointSensor
+    motors : Motors
     """
 
-    def __init__(self, node: Node, sensor: JointSensor) -> None:
-        self._node, self._sensor = node, sensor
+    def __init__(self, node: Node, sensor: JointSensor, motors: Motors) -> None:
+        self._node, self._sensor, self._motors = node, sensor, motors
         self._parameters = Parameters(node, TABLE, self._check, lambda values: self._apply())
         self._apply()
 
@@ -123,15 +133,21 @@ class FaultParameters:
             shown = value if isinstance(value, float) else ', '.join(map(str, value))  # type: ignore
             status.values[PREFIX + name] = str(shown)
         if active:
+            status.warn(
+                f'joint states have simulated faults: {", ".join(active)}; ~/clear_faults removes '
+                'them'
+            )
+        if self._motors.is_limited:
             status.report(
                 Level.WARN,
-                f'joint states have simulated faults: {", ".join(active)}; ~/clear_faults removes '
-                'them',
+                f'{ENFORCE}: commanded efforts are clamped to the limits of the description, as by '
+                'controller_manager; ~/clear_faults ends it',
             )
         return status
 
     def _apply(self) -> None:
         self._sensor.faults = self._faults({})
+        self._motors.is_limited = self._parameters[ENFORCE]
 
     def _check(self, values: dict[str, Any]) -> None:
         self._sensor.check(self._faults(values))

@@ -14,6 +14,7 @@ import numpy as np
 from screw_dynamics_ros.core import Robot, UnknownNameError
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.simulation import SimulatedRobot
+from screw_dynamics_ros.core.simulation.command_limiter import CommandLimiter
 from screw_dynamics_ros.core.simulation.joint_servo import JointServo, ServoReference
 from screw_dynamics_ros.core.simulation.posture import ReferenceMotion
 from screw_dynamics_ros.core.types import Array
@@ -54,6 +55,8 @@ class Motors:
 
     Attributes
     ----------
+    is_limited : bool
+        Whether commanded efforts pass a `CommandLimiter`.
     excess : str
         A text about drives that are too stiff for the integration step; empty if there are none.
     """
@@ -72,9 +75,19 @@ class Motors:
         self._reference: ReferenceMotion | None = None
         self._elapsed = 0.0  # s of the slow motion; not the clock, which may skip time
         # A joint state reports the torques with which the next integration step begins.
-        self._known: tuple[tuple[int, int], Array] = (-1, -1), np.zeros(joints.robot.nv)
+        self._known: tuple[tuple[int, ...], Array] = (), np.zeros(joints.robot.nv)
         self._profile = ServoReference(servo, joints.joints)
         self._scalar = [joints.robot.joint_names.index(name) for name in joints.joints]
+        limits = joints.robot.limits
+        self.is_limited, self._limiter = (
+            False,
+            CommandLimiter(
+                *(
+                    np.asarray(each)[self._scalar]
+                    for each in (limits.lower, limits.upper, limits.velocity, limits.effort)
+                )
+            ),
+        )
         self._drive_places = joints.v_places[targets.is_drive]
         self._drives: Targets | None = None  # of the current step, if drives are active
         self.excess = ''
@@ -116,7 +129,7 @@ class Motors:
         q, v : (nq,), (nv,) arrays
         """
         targets, joints = self._targets, self._joints
-        if self._known[0] == (now, targets.changes):
+        if self._known[0] == (now, targets.changes, self.is_limited):
             return self._known[1]
         targets.expire(now, timeout, joints.positions_of_joints(q))
         self._drives = None
@@ -130,13 +143,16 @@ class Motors:
         else:
             self._reference = None
             wanted, profile = targets.at(now), self._profile
+            if self.is_limited:
+                state = joints.positions_of_joints(q), joints.of_joints(v)
+                wanted = wanted._replace(effort=self._limiter.limited(wanted.effort, *state))
             efforts = wanted.effort
             if self._drive_places.size:
                 self._drives = wanted
                 efforts = self._drive_torques(wanted, q, v)
             tau = self._driven(self._servo, q, v, wanted.modes, profile.q, profile.v, efforts)
         result: Array = np.clip(tau, *self._servo.available_torques(v))
-        self._known = (now, targets.changes), result
+        self._known = (now, targets.changes, self.is_limited), result
         return result
 
     def parts(self, q: Array, dt: float) -> int:

@@ -13,7 +13,7 @@ from screw_dynamics_ros.core.description.ros2_control import impedance_gains
 from screw_dynamics_ros.core.errors import DivergenceError
 from screw_dynamics_ros.core.simulation.joint_sensor import JointSensor
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.diagnostics import Diagnostics, Level, Status
+from screw_dynamics_ros.ros.diagnostics import Diagnostics, Status
 from screw_dynamics_ros.ros.parameters import Parameters, Value
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.scheduling import use_real_time
@@ -71,7 +71,7 @@ class Simulator(SimulationNode):
         self._outputs = StateOutputs(
             node, self._plant, self._sensor, self._timeouts, self.parameters['world_frame']
         )
-        self._faults = FaultParameters(node, self._sensor)
+        self._faults = FaultParameters(node, self._sensor, motors)
         self._plant.prepare(self._timeouts())
         self._outputs.prepare()
 
@@ -221,5 +221,5 @@ class Simulator(SimulationNode):
         self._topics.report(status)
         self._report_clock(status)
         if self._scheduling_fault:
-            status.report(Level.WARN, self._scheduling_fault)
+            status.warn(self._scheduling_fault)
         return status

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.status import Level, Status
+from screw_dynamics_ros.ros.status import Status
 
 from .joint_targets import JointTargets
 from .plant import Plant, Timeouts
@@ -77,29 +77,25 @@ class SimulationReport:
             }
         )
         if self._state.stopped:
-            status.report(
-                Level.ERROR,
-                f'the simulation has stopped, {self._state.stopped}; ~/reset it, or set a state',
+            status.error(
+                f'the simulation has stopped, {self._state.stopped}; ~/reset it, or set a state'
             )
         if self.lost > before[1]:
-            status.report(
-                Level.WARN,
+            status.warn(
                 'the simulation is slower than real time and skipped '
-                f'{self.lost - before[1]:.3f} s; lower the rate or increase the step',
+                f'{self.lost - before[1]:.3f} s; lower the rate or increase the step'
             )
         if self._powerless:
-            status.report(
-                Level.WARN,
+            status.warn(
                 f'the effort limit of {self._powerless} is 0 in the '
-                'description, so that their motors are off; correct <limit effort="..."/>',
+                'description, so that their motors are off; correct <limit effort="..."/>'
             )
         if self._plant.motors.excess:
-            status.report(Level.WARN, self._plant.motors.excess)
+            status.warn(self._plant.motors.excess)
         if self._unanswered > before[3]:
-            status.report(
-                Level.WARN,
+            status.warn(
                 'no command arrived within lock_step_timeout, and the simulation continued, '
-                f'{self._unanswered - before[3]} times; {self._last_unanswered}',
+                f'{self._unanswered - before[3]} times; {self._last_unanswered}'
             )
         return status
 

@@ -23,7 +23,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.messages.cdr import stamp_of_clock
 from screw_dynamics_ros.ros.messages.conversions import time_message
 from screw_dynamics_ros.ros.messages.trajectories import set_duration
@@ -315,11 +315,11 @@ class ChunkStream:
         """Report the motion, and why the latest chunk was refused."""
         self._topic.report(status)
         if self._fault:
-            status.report(Level.ERROR, self._fault)
+            status.error(self._fault)
         if self.halted:
-            status.report(Level.WARN, f'chunks are refused: {self.halted}; ~/resume accepts them')
+            status.warn(f'chunks are refused: {self.halted}; ~/resume accepts them')
         elif self._refusal:
-            status.report(Level.WARN, f'the latest chunk was refused: {self._refusal}')
+            status.warn(f'the latest chunk was refused: {self._refusal}')
         status.values['chunks'] = ', '.join(f'{n} {how}' for how, n in self._counts.items())
         state = 'moving' if self.is_moving else 'at its end'
         status.values['motion of chunks'] = 'none' if self.sent is None else state

@@ -19,7 +19,7 @@ from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.messages.cdr import stamp_of_clock
 from screw_dynamics_ros.ros.messages.trajectories import read_trajectory, stamp_of
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -332,20 +332,19 @@ class TrajectoryProxy:
         status = Status('trajectory proxy')
         relay = self.relay
         if relay is None:
-            status.report(Level.ERROR, ABSENT)
+            status.error(ABSENT)
             return status
         if not relay.is_ready:
-            status.report(
-                Level.WARN,
-                f'no action server {self._parameters["controller_action"]} (controller_action)',
+            status.warn(
+                f'no action server {self._parameters["controller_action"]} (controller_action)'
             )
         if relay.refusal:
-            status.report(Level.WARN, f'the latest goal was refused: {relay.refusal}')
+            status.warn(f'the latest goal was refused: {relay.refusal}')
         if relay.fault:
-            status.report(Level.WARN, relay.fault)
+            status.warn(relay.fault)
         self._chunks.report(status)
         if self._watch.fault:
-            status.report(Level.WARN, f'motions are refused: {self._watch.fault}')
+            status.warn(f'motions are refused: {self._watch.fault}')
         self._worker.report(status, 'the next goal starts another one')
         goals = {'pending': relay.coming, 'active': relay.running}
         status.values['goal'] = (

@@ -21,7 +21,7 @@ from typing import Any
 from rclpy.logging import get_logger
 
 from ..names import printable
-from ..status import Level, Status
+from ..status import Status
 
 FAULT_HOLD_S = 10.0  # time for which a fault is reported on /diagnostics
 MAX_KINDS = 20  # kinds of faults that are counted
@@ -83,7 +83,7 @@ class Faults:
         for what, fault in list(self._faults.items()):
             status.values[what] = f'{fault.count} times, last: {fault.text}'
             if now - fault.last < FAULT_HOLD_S:
-                status.report(Level.ERROR, f'{what}: {fault.text}; please report this with the log')
+                status.error(f'{what}: {fault.text}; please report this with the log')
         return status
 
 

@@ -31,7 +31,7 @@ import numpy as np
 from screw_dynamics_ros.core.errors import ErrorCode, ScrewDynamicsError
 from screw_dynamics_ros.pipes import ONE_THREAD, cause_of_end, close_pipes, receive, send
 
-from ..status import Level, Status
+from ..status import Status
 from .scheduling import use_least_real_time
 
 MAX_MEMORY_BYTES = 2 * 2**30
@@ -239,7 +239,7 @@ class Worker:
         if self._deaths and not (
             self._is_replaced and time.monotonic() - self._last_death > DEATH_HOLD_S
         ):
-            status.report(Level.WARN, f'{self._death}; {remedy}')
+            status.warn(f'{self._death}; {remedy}')
 
     def end(self) -> None:
         """End the process at once and permanently; may be called twice."""

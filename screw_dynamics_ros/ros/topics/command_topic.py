@@ -25,7 +25,7 @@ from ..names import printable, shorten
 from ..process.faults import FAULTS
 from ..process.state_lock import STATE_LOCK
 from ..process.timers import every
-from ..status import Level, Status
+from ..status import Status
 from .taken_message import HandleInUse, TakenMessage, publisher_names
 
 DEPTH = 10  # messages
@@ -171,15 +171,14 @@ class CommandTopic:
         if self._taken is None:
             if len(names) > 1:
                 listed = shorten(sorted(names.values()))
-                status.report(Level.WARN, printable(f'{self.topic}: all of {listed} are followed'))
+                status.warn(printable(f'{self.topic}: all of {listed} are followed'))
             return
         followed, *ignored = (
             names.get(each, 'an unknown publisher') for each in (self._followed, *others)
         )
-        status.report(
-            Level.WARN,
+        status.warn(
             printable(
                 f'{self.topic} has several publishers: {followed} is followed, messages of '
                 f'{shorten(sorted(set(ignored)))} are ignored until it is silent'
-            ),
+            )
         )

@@ -23,12 +23,8 @@ from hypothesis import strategies as st
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.compile import stack_runs
-from screw_dynamics_ros.core.compile.kernels import (
-    KernelSpecification,
-    compiled_call,
-    compiled_into,
-    make_kernel,
-)
+from screw_dynamics_ros.core.compile.calls import compiled_call, compiled_into
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS
 from support.compilation import BACKENDS, COMPILED, build, close, needs_llvmlite, states

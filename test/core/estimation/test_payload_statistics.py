@@ -13,13 +13,13 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import NotEnoughDataError
 from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from screw_dynamics_ros.core.estimation.inertial_estimate import (
+    RANK_TOLERANCE,
     REFERENCE_LENGTH,
     SCALES,
     InertialEstimate,
     enlarged,
     estimable,
     quantile_of,
-    solved,
 )
 from screw_dynamics_ros.core.estimation.payload_estimation import (
     EffortRecord,
@@ -32,6 +32,7 @@ from screw_dynamics_ros.core.estimation.payload_estimation import (
     trapezoids,
 )
 from screw_dynamics_ros.core.statistics.jackknife import jackknife
+from screw_dynamics_ros.core.statistics.least_squares import Fit
 from support.models import random_description
 
 N, LINK = 4, 'link4'
@@ -308,19 +309,18 @@ def test_solutions_are_those_of_the_pseudoinverse():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(12, 3)) @ rng.normal(size=(3, 5))
     y, deviations, scales = rng.normal(size=12), rng.uniform(0.5, 2.0, 12), rng.uniform(0.5, 2.0, 5)
-    z, U, factor, null = solved(X, y, deviations, scales)
-    A = X * scales / deviations[:, None]
-    np.testing.assert_allclose(z, scales * (np.linalg.pinv(A) @ (y / deviations)), atol=1e-10)
-    np.testing.assert_allclose(factor @ U.T, scales[:, None] * np.linalg.pinv(A), atol=1e-10)
-    assert U.shape == (12, 3)
-    np.testing.assert_allclose(null, np.eye(5) - np.linalg.pinv(A) @ A, atol=1e-10)
-    z, U, _, null = solved(0.0 * X, y, deviations, scales)
-    assert not z.any()
-    assert U.shape == (12, 0)
-    assert null.tolist() == np.eye(5).tolist()
+    A, b = X * scales / deviations[:, None], y / deviations
+    fit = Fit(X / deviations[:, None], RANK_TOLERANCE, scale=1.0 / scales)
+    np.testing.assert_allclose(fit.solve(b), scales * (np.linalg.pinv(A) @ b), atol=1e-10)
+    np.testing.assert_allclose(
+        fit.factor @ fit.U.T, scales[:, None] * np.linalg.pinv(A), atol=1e-10
+    )
+    assert fit.U.shape == (12, 3)
+    fit = Fit(0.0 * X, RANK_TOLERANCE, scale=1.0 / scales)
+    assert not fit.solve(b).any()
+    assert fit.U.shape == (12, 0)
     for tiny, rank in ((0.9e-7, 1), (1.1e-7, 2)):
-        A = np.diag([1.0, tiny])
-        assert solved(A, np.ones(2), np.ones(2), np.ones(2))[1].shape == (2, rank)
+        assert Fit(np.diag([1.0, tiny]), RANK_TOLERANCE, scale=np.ones(2)).rank == rank
 
 
 def test_parameters_are_estimable_up_to_the_mass_of_the_robot():
@@ -328,11 +328,14 @@ def test_parameters_are_estimable_up_to_the_mass_of_the_robot():
     assert REFERENCE_LENGTH == 0.1
     assert pytest.approx([1.0] + [0.1] * 3 + [0.01] * 6) == SCALES
     scales, half = np.array([1.0, 0.1, 0.01]), np.array([3.0, 0.3, 0.03])
+    fit = Fit(np.eye(3), RANK_TOLERANCE, scale=1.0 / scales)
     for largest, expected in ((2.999, False), (3.001, True)):
-        assert estimable(np.zeros((3, 3)), half, scales, largest).tolist() == [expected] * 3
-    assert estimable(np.zeros((1, 1)), np.ones(1), np.ones(1), 0.1).tolist() == [True]
-    null = np.diag([0.9e-10, 1.1e-10, -1.1e-10])
-    assert estimable(null, 0.0 * half, scales, 1.0).tolist() == [True, False, False]
+        assert estimable(fit, half, largest).tolist() == [expected] * 3
+    alone = Fit(np.eye(1), RANK_TOLERANCE, scale=np.ones(1))
+    assert estimable(alone, np.ones(1), 0.1).tolist() == [True]
+    for share, expected in ((0.9e-5, True), (1.1e-5, False)):  # of the second in what is unknown
+        fit = Fit(np.array([[1.0, 0.0, 0.0], [0.0, 1.0, share]]), RANK_TOLERANCE, scale=np.ones(3))
+        assert estimable(fit, 0.0 * half, 1.0).tolist() == [True, expected, False]
 
 
 def test_enlarged_covariances_have_the_larger_intervals():

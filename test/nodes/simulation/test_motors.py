@@ -78,6 +78,31 @@ def test_motors_have_the_torque_of_their_speed():
         assert given[0] == pytest.approx(expected)
 
 
+def test_commanded_efforts_are_limited_as_by_ros2_control():
+    """By hand, at the upper limit of a joint: nothing towards it; elsewhere the effort limit.
+
+    Servos and the posture without commands have no limiter.
+    """
+    arm = DrivenArm('panda')
+    q, v, limits = arm.simulated.q.copy(), np.zeros(arm.robot.nv), arm.robot.limits
+    q[0] = limits.upper[0]
+    posture = arm.motors.torques(arm.now, 1e3, q, v)
+    arm.motors.is_limited = True
+    np.testing.assert_array_equal(arm.motors.torques(arm.now, 1e3, q, v), posture)
+    efforts = np.zeros(arm.robot.nv)
+    efforts[:2] = 5.0, -1e3
+    arm.command(EFFORT, efforts)
+    given = arm.motors.torques(arm.now, 1e3, q, v)
+    np.testing.assert_array_equal(given[:2], [0.0, -limits.effort[1]])
+    arm.motors.is_limited = False
+    given = arm.motors.torques(arm.now, 1e3, q, v)
+    np.testing.assert_array_equal(given[:2], [5.0, -limits.effort[1]])
+    arm.motors.is_limited = True
+    arm.command(EFFORT, -efforts)
+    given = arm.motors.torques(arm.now, 1e3, q, v)
+    np.testing.assert_array_equal(given[:2], [-5.0, limits.effort[1]])
+
+
 def test_time_that_is_skipped_moves_nothing():
     """Of the system's, when a process was stopped, and between its start and the first state."""
     arm = DrivenArm('panda', amplitude=0.3)

@@ -113,6 +113,14 @@ def test_impossible_faults_are_refused(driver, name, value, reason):
     assert reason in result.reason
 
 
+def test_clamped_commands_are_a_warning_until_they_are_cleared(driver):
+    driver.set(faults__enforce_command_limits=True)
+    driver.client.expect(driver.faults, 1, 'faults.enforce_command_limits', 'controller_manager')
+    assert driver.trigger('clear_faults').success
+    driver.client.expect(driver.faults, 0)
+    assert driver.client.parameters('simulator')['faults.enforce_command_limits'] is False
+
+
 def test_active_faults_are_warnings_until_they_are_cleared(driver):
     driver.set(faults__position_bias=[0.5], faults__nan_joints=['elbow'])
     said = driver.client.expect(driver.faults, 1, 'simulated faults', 'position_bias', 'nan_joints')

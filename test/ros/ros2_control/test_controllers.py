@@ -224,4 +224,5 @@ def test_pages_name_controllers_that_every_distribution_has():
         )
     }
     assert 'gravity_compensation.md' in named.values()
-    assert set(named) <= set(TYPES.values()), named
+    forwarding = 'forward_command_controller/MultiInterfaceForwardCommandController'
+    assert set(named) <= {*TYPES.values(), forwarding}, named

@@ -189,3 +189,4 @@ def test_the_document_is_indented():
     element = child(robot_element(made.text), 'ros2_control')
     assert element is not None
     assert len(children(element, 'joint')) == 9
+    assert '<!-- enforce_command_limits of controller_manager' in made.text

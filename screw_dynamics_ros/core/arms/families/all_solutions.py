@@ -37,7 +37,7 @@ from .branches import DiscardedCandidate, LimitImages, separation
 from .chain import SerialChain
 from .chain_solutions import ChainSolutions, Lost
 from .closed_form import ClosedForm
-from .held_joints import HeldEnds, between_ends
+from .held_joints import HeldArm, between_ends
 from .serial_solver import SerialSolver
 
 
@@ -327,7 +327,7 @@ class _LockedArm:
         closed = self.solver.closed_form if self._ends else None
         if closed is None:
             return None
-        arm = HeldEnds(self._chain, tuple(self._ends), closed.arm)
+        arm = HeldArm(self._chain, tuple(self._ends), closed.arm)
         further = (('held', len(self._ends)),)
         return ClosedForm(closed.name, arm, self._chain, self._free, backend, further).direct(0)
 

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from screw_dynamics_ros.core.compile.calls import compiled_stacks
 from screw_dynamics_ros.core.compile.kernels import (
     Kernel,
     KernelSpecification,
-    compiled_stacks,
     in_parallel,
     make_kernel,
 )

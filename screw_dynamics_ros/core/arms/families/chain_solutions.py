@@ -16,12 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.kernels import (
-    Kernel,
-    KernelSpecification,
-    compiled_into,
-    make_kernel,
-)
+from screw_dynamics_ros.core.compile.calls import compiled_into
+from screw_dynamics_ros.core.compile.kernels import Kernel, KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.program.tracing import clamp
 from screw_dynamics_ros.core.kinematics.pose_error import pose_error
 from screw_dynamics_ros.core.lie import screws, se3

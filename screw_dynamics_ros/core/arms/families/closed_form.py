@@ -16,11 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.compile.kernels import (
-    KernelSpecification,
-    compiled_stacks,
-    make_kernel,
-)
+from screw_dynamics_ros.core.compile.calls import compiled_stacks
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.program.recorded_arrays import both, choice
 from screw_dynamics_ros.core.linear import zeros
 from screw_dynamics_ros.core.types import Array

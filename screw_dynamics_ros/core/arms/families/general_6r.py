@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from screw_dynamics_ros.core.compile.calls import compiled_into
 from screw_dynamics_ros.core.compile.kernels import (
     Kernel,
     KernelSpecification,
-    compiled_into,
     in_parallel,
     make_kernel,
 )

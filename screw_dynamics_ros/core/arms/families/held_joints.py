@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Any, Generic, TypeVar, cast
+from typing import Any
 
 import numpy as np
 
@@ -43,11 +43,8 @@ def generic(held: Sequence[int]) -> Iterator[dict[int, float]]:
         yield {k: first + POSITION_INCREMENT * i for i, k in enumerate(held)}
 
 
-Arm = TypeVar('Arm', bound=SphericalWrist)
-
-
 @dataclass(frozen=True, eq=False)
-class HeldArm(Generic[Arm]):
+class HeldArm:
     """A chain with held joints that is an arm of one kind at whatever positions of these.
 
     Attributes
@@ -55,31 +52,58 @@ class HeldArm(Generic[Arm]):
     chain : SerialChain
         With the held joints.
     held : tuple of int
-    arm : SphericalWrist or Pieper
-        The arm at some positions.
+        In the order of the chain.
+    arm : Family, SphericalWrist or Pieper
+        The arm at some positions; with all held joints at zero if these are at the ends.
     """
 
     chain: SerialChain
     held: tuple[int, ...]
-    arm: Arm
+    arm: Any
 
     @classmethod
     def recognized(
-        cls, kind: type[Arm], chain: SerialChain, held: tuple[int, ...], tolerance: float
-    ) -> HeldArm[Arm] | None:
+        cls, kind: type[SphericalWrist], chain: SerialChain, held: tuple[int, ...], tolerance: float
+    ) -> HeldArm | None:
         """Return a chain as such an arm, None if it is not one."""
         arms = [kind.recognized(chain.with_held(at), tolerance) for at in generic(held)]
         if arms[0] is None or arms[1] is None or arms[0].reading != arms[1].reading:
             return None
-        return cls(chain, held, cast(Arm, arms[0]))
+        return cls(chain, held, arms[0])
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """See `Pieper.labels`."""
-        return cast(Pieper, self.arm).labels
+        """Those of the arm."""
+        return tuple(self.arm.labels)
 
-    def at(self, *positions: Any) -> Arm:
-        """Return the arm for positions of the held joints; may be recorded."""
+    @property
+    def sides(self) -> tuple[tuple[float, ...], ...]:
+        """Those of the arm."""
+        return tuple(self.arm.sides)
+
+    def branch(self, C: Array, sides: Sequence[Any], *positions: Any) -> Array:
+        """Return one branch of the arm for positions of the held joints; may be recorded."""
+        arm, target = self._reduced(C, positions)
+        return np.asarray(arm.branch(target, sides))
+
+    def determinacy(self, C: Array, sides: Sequence[Any], *positions: Any) -> Any:
+        """Return that of the arm; see `Family.determinacy`."""
+        arm, target = self._reduced(C, positions)
+        return arm.determinacy(target, sides)
+
+    def _reduced(self, C: Array, positions: Sequence[Any]) -> tuple[Any, Array]:
+        """Return the arm of the free joints, and the pose (4, 4) for it.
+
+        Joints held at the ends do not change its geometry, only where its base and tool are.
+        """
+        free = [k for k in range(len(self.chain)) if k not in self.held]
+        if any(free[0] < k < free[-1] for k in self.held):
+            return self.at(*positions), C
+        before, after = between_ends(self.chain, dict(zip(self.held, positions)))
+        return self.arm, before @ C @ after
+
+    def at(self, *positions: Any) -> SphericalWrist:
+        """Return an arm with a spherical wrist for positions of held joints; may be recorded."""
         pattern = self.arm
         S, displacements = self.chain.displaced(dict(zip(self.held, positions)))
         if pattern.backward:
@@ -87,68 +111,11 @@ class HeldArm(Generic[Arm]):
         # two axes of the wrist, those that are furthest from parallel
         k, m = max(combinations((3, 4, 5), 2), key=lambda pair: sine_between(pattern.S, *pair))
         home = displacements[-1] @ self.chain.home
-        arm = replace(pattern, S=S, home=home, center=meeting_point(S[k], S[m]))
+        arm: SphericalWrist = replace(pattern, S=S, home=home, center=meeting_point(S[k], S[m]))
         if isinstance(arm, Pieper) and arm.meeting is not None:
             first = 1 if arm.inner else 0
             arm = replace(arm, meeting=meeting_point(S[first], S[first + 1]))
         return arm
-
-    def determinacy(self, C: Array, sides: Sequence[Any], *positions: Any) -> float:
-        """See `Pieper.determinacy`."""
-        return cast(Pieper, self.arm).determinacy(C, sides)
-
-    @property
-    def sides(self) -> tuple[tuple[float, ...], ...]:
-        """See `Pieper.sides`."""
-        return cast(Pieper, self.arm).sides
-
-    def branch(self, C: Array, sides: Sequence[Any], *positions: Any) -> Array:
-        """Return one solution (6,) for positions of the held joints; see `Pieper.branch`."""
-        return cast(Pieper, self.at(*positions)).branch(C, sides)
-
-
-@dataclass(frozen=True, eq=False)
-class HeldEnds:
-    """An arm between joints that are held, at the ends of a chain.
-
-    They do not change its geometry, only where its base and tool are.
-
-    Attributes
-    ----------
-    chain : SerialChain
-        With the held joints.
-    held : tuple of int
-        In the order of the chain.
-    arm : Family or Pieper
-        The arm where they are at zero.
-    """
-
-    chain: SerialChain
-    held: tuple[int, ...]
-    arm: Any
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Those of the arm."""
-        return cast(tuple[str, ...], self.arm.labels)
-
-    @property
-    def sides(self) -> tuple[tuple[float, ...], ...]:
-        """Those of the arm."""
-        return cast(tuple[tuple[float, ...], ...], self.arm.sides)
-
-    def branch(self, C: Array, sides: Sequence[Any], *positions: Any) -> Array:
-        """Return one branch of the arm for positions of the held joints; may be recorded."""
-        return cast(Array, self.arm.branch(self._target(C, positions), sides))
-
-    def determinacy(self, C: Array, sides: Sequence[Any], *positions: Any) -> Any:
-        """Return that of the arm; see `Family.determinacy`."""
-        return self.arm.determinacy(self._target(C, positions), sides)
-
-    def _target(self, C: Array, positions: Sequence[Any]) -> Array:
-        """Return the pose (4, 4) for the arm alone."""
-        before, after = between_ends(self.chain, dict(zip(self.held, positions)))
-        return before @ C @ after
 
 
 def between_ends(chain: SerialChain, positions: Mapping[int, Any]) -> tuple[Array, Array]:

@@ -106,19 +106,15 @@ class SerialSolver:
         n = len(chain)
         if n <= 6 and self._always_singular(held):
             return None
-        if not held:
-            closed = closed_form_of(chain, self.backend)
-            if closed is not None:
-                return closed
+        # not compiled for each position of a joint that is held in between
+        closed = pieper_form_of(chain, 'reference') if held else closed_form_of(chain, self.backend)
+        if closed is not None:
+            return closed
         if n > 6:
             raise ArgumentError(
                 f'{n} joints are more than a pose needs: lock all but six of {", ".join(names)}, '
                 'by locked={joint: position}; a swivel angle belongs to S-R-S arms only'
             )
-        if held:  # not compiled for each position of a joint that is held in between
-            closed = pieper_form_of(chain, 'reference')
-            if closed is not None:
-                return closed
         if set(chain.turns) != {True}:
             return None
         if n < 6:
@@ -140,11 +136,8 @@ class SerialSolver:
         """
         for q in np.random.default_rng(0).uniform(-2.0, 2.0, (2, len(self.chain))):
             q[list(held)] = list(held.values())
-            if held:
-                (J,) = self._jacobian.single([q])
-            else:  # once for each arm: not worth compiling
-                J = self.chain.jacobian(q)
-            sigma = np.linalg.svd(self._in_units_of_the_arm(J), compute_uv=False)
+            J = self._in_units_of_the_arm(self.chain.jacobian(q))  # not worth compiling
+            sigma = np.linalg.svd(J, compute_uv=False)
             if sigma[-1] > SINGULAR_VALUE * sigma[0]:
                 return False
         return True

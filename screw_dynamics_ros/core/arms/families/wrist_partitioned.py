@@ -25,12 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.kernels import (
-    KernelSpecification,
-    compiled_into,
-    in_parallel,
-    make_kernel,
-)
+from screw_dynamics_ros.core.compile.calls import compiled_into
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, in_parallel, make_kernel
 from screw_dynamics_ros.core.compile.program.tracing import arctangent
 from screw_dynamics_ros.core.linear import cross
 from screw_dynamics_ros.core.types import Array
@@ -63,7 +59,7 @@ def first_joint(arm: SphericalWrist, p: Array) -> tuple[Array, Any]:
     return np.array([[d, -b], [-c, a]]) @ B, a * d - b * c
 
 
-def polynomial(arm: HeldArm[SphericalWrist], *inputs: Array) -> tuple[Array]:
+def polynomial(arm: HeldArm, *inputs: Array) -> tuple[Array]:
     """Return the polynomial at `SAMPLES` angles q_3, for positions of held joints and a pose (16,).
 
     The compiled function.
@@ -75,7 +71,7 @@ def polynomial(arm: HeldArm[SphericalWrist], *inputs: Array) -> tuple[Array]:
     return (np.array([each @ each - d * d for each in values]),)
 
 
-def joint_angles(arm: HeldArm[SphericalWrist], zero: Array, *inputs: Array) -> tuple[Array, Array]:
+def joint_angles(arm: HeldArm, zero: Array, *inputs: Array) -> tuple[Array, Array]:
     """Return two candidates for all joints, (2, 6), at a zero z, (2,), and | |z|^2 - 1 |, ().
 
     The inputs are those of `polynomial`. The compiled function.
@@ -104,7 +100,7 @@ class WristPartitioned:
     backend : str
     """
 
-    def __init__(self, arm: HeldArm[SphericalWrist], backend: str) -> None:
+    def __init__(self, arm: HeldArm, backend: str) -> None:
         chain, held = arm.chain, arm.held
         inputs = *((('held', len(held)),) if held else ()), ('target', 16)
 

@@ -42,6 +42,7 @@ from screw_dynamics_ros.core.types import Array
 from .bounded_velocity import joint_limited_velocity
 from .link_motion import per_link
 from .singularity_policies import PolicyStatus, SingularityPolicy, SingularityStatus, check_policy
+from .velocity import selected_rows
 from .velocity_bounds import JointBounds
 from .weighted_inverse import AdaptiveDamping, finite
 
@@ -290,10 +291,5 @@ def outputs(links: Sequence[str], closures: Sequence[CoincidentFrames]) -> list[
 
 def selection(closure: CoincidentFrames) -> Array:
     """Return the selection of a closure, (m, 6); raises `ArgumentError`."""
-    if closure.selection is None:
-        return np.eye(6)
     what = f'the selection of the closure {closure.first}-{closure.second}'
-    S = finite(what, closure.selection)
-    if S.ndim != 2 or S.shape[1] != 6:
-        raise ArgumentError(f'{what} must have shape (m, 6), got {S.shape}')
-    return S
+    return selected_rows(what, closure.selection)

@@ -35,7 +35,7 @@ from screw_dynamics_ros.core.lie.screw_systems import null_space
 from screw_dynamics_ros.core.types import Array
 
 from .link_motion import LinkMotion, stacked_jacobian
-from .velocity import matrix, rate
+from .velocity import matrix, rate, selected_rows
 from .velocity_bounds import Bounds
 
 #: Rounding by which a row may miss its limit, relative to the terms of the row.
@@ -73,11 +73,7 @@ class TwistLimit:
     def rows(self, robot: LinkMotion, q: ArrayLike) -> Inequalities:
         """Return the inequalities of joint rates at q; raises `ArgumentError`."""
         name = self.name or f'twist of {self.link}'
-        S = matrix(f'the selection of the limit {name!r}', self.selection)
-        if S.shape[1] != 6:
-            raise ArgumentError(
-                f'the selection of the limit {name!r} must have shape (m, 6), got {S.shape}'
-            )
+        S = selected_rows(f'the selection of the limit {name!r}', self.selection)
         A = S @ stacked_jacobian(robot, q, self.link, self.representation)
         upper = self._limit(f'the upper limit {name!r}', len(S), self.upper)
         lower = self._limit(f'the lower limit {name!r}', len(S), self.lower)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.tree.joint_limits import Coordinates
 from screw_dynamics_ros.core.types import Array
 
 from .weighted_inverse import finite
@@ -23,16 +24,8 @@ from .weighted_inverse import finite
 Links = str | Sequence[str]
 
 
-class LinkMotion(Protocol):
+class LinkMotion(Coordinates, Protocol):
     """Whatever knows how its links move; a `Robot` does."""
-
-    @property
-    def nq(self) -> int:
-        """Number of coordinates."""
-
-    @property
-    def nv(self) -> int:
-        """Number of velocities."""
 
     def jacobian(self, q: ArrayLike, link: str, representation: str) -> Array:
         """Return the Jacobian (6, nv) of a link."""

@@ -16,12 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from screw_dynamics_ros.core.arguments import check_count, check_number
-from screw_dynamics_ros.core.compile.kernels import (
-    Kernel,
-    KernelSpecification,
-    compiled_into,
-    make_kernel,
-)
+from screw_dynamics_ros.core.compile.calls import compiled_into
+from screw_dynamics_ros.core.compile.kernels import Kernel, KernelSpecification, make_kernel
 from screw_dynamics_ros.core.compile.program.tracing import clamp
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.jacobians import jacobian

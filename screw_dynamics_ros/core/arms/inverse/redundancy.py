@@ -52,34 +52,23 @@ from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import vector
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, Tree
+from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from screw_dynamics_ros.core.types import Array
 
 from .bounded_velocity import JointLimitedResult, joint_limited_velocity
+from .link_motion import DifferentiableMotion
 from .task_priority import Task, TaskLevel, TaskPriorityResult, level, task_priority
 from .velocity import rate
 from .velocity_bounds import JointBounds
 from .weighted_inverse import AdaptiveDamping, finite, metric
 
 
-class RobotModel(Protocol):
+class RobotModel(DifferentiableMotion, Protocol):
     """What criteria ask of a robot; `Robot` has it."""
-
-    @property
-    def nq(self) -> int:
-        """Number of coordinates."""
-
-    @property
-    def nv(self) -> int:
-        """Number of velocities."""
 
     @property
     def tree(self) -> Tree:
         """Tree with its joints."""
-
-    @property
-    def limits(self) -> JointLimits:
-        """Limits of the joints."""
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
         """Return the displacement (nv,) from q0 to q1."""
@@ -89,17 +78,6 @@ class RobotModel(Protocol):
 
     def link_pose(self, q: ArrayLike, link: str) -> Array:
         """Return the pose (4, 4) of a link."""
-
-    def jacobian(self, q: ArrayLike, link: str, representation: str) -> Array:
-        """Return the Jacobian (6, nv) of a link."""
-
-    def jacobian_partials(self, q: ArrayLike, link: str, representation: str) -> Array:
-        """Return its partial derivatives (6, nv, nv)."""
-
-    def acceleration(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, link: str, representation: str
-    ) -> Array:
-        """Return the acceleration (6,) of a link."""
 
     def mass_matrix(self, q: ArrayLike) -> Array:
         """Return the mass matrix (nv, nv), inertias of rotors included."""

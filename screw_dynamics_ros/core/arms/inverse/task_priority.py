@@ -29,7 +29,7 @@ from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
 from screw_dynamics_ros.core.types import Array
 
 from .link_motion import LinkMotion, stacked_bias, stacked_jacobian
-from .velocity import matrix, rate, verdict
+from .velocity import matrix, rate, selected_rows, verdict
 from .weighted_inverse import AdaptiveDamping, WeightedInverse, metric
 
 
@@ -130,13 +130,7 @@ def checked(tasks: object) -> Sequence[Task]:
 def level(robot: LinkMotion, q: ArrayLike, v: ArrayLike | None, task: Task) -> TaskLevel:
     """Return the equations of one task of a robot, for accelerations if v is given."""
     J = stacked_jacobian(robot, q, task.link, task.representation)
-    S = np.eye(6)
-    if task.selection is not None:
-        S = matrix(f'the selection of the task of {task.link!r}', task.selection)
-        if S.shape[1] != 6:
-            raise ArgumentError(
-                f'the selection of the task of {task.link!r} must have shape (m, 6), got {S.shape}'
-            )
+    S = selected_rows(f'the selection of the task of {task.link!r}', task.selection)
     target = rate(f'the rate of the task of {task.link!r}', len(S), task.rate)
     if v is not None:
         target = target - S @ stacked_bias(robot, q, v, task.link, task.representation)

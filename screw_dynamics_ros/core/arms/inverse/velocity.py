@@ -155,6 +155,14 @@ def matrix(name: str, value: ArrayLike) -> Array:
     return array
 
 
+def selected_rows(name: str, value: ArrayLike | None) -> Array:
+    """Return a selection (m, 6) of twist components, all by default; raises `ArgumentError`."""
+    S = np.eye(6) if value is None else matrix(name, value)
+    if S.shape[1] != 6:
+        raise ArgumentError(f'{name} must have shape (m, 6), got {S.shape}')
+    return S
+
+
 def rate(name: str, size: int, value: ArrayLike) -> Array:
     """Return a vector (size,) of finite numbers; raises `ArgumentError`."""
     return finite(name, vector(name, size, value))

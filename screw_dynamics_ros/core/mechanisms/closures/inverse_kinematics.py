@@ -20,7 +20,8 @@ from screw_dynamics_ros.core.arms.inverse.position import (
     freedom_within_limits,
     rigid_defect,
 )
-from screw_dynamics_ros.core.compile.kernels import KernelSpecification, compiled_into, make_kernel
+from screw_dynamics_ros.core.compile.calls import compiled_into
+from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.kinematics.jacobians import jacobian
 from screw_dynamics_ros.core.kinematics.poe import link_pose

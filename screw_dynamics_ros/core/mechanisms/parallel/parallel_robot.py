@@ -207,20 +207,19 @@ class ParallelRobot:
             if done or not np.isfinite(step) or updates == max_updates:
                 break
             T = moved
+        message = 'solved'
         if not residual <= limit:
             message = (
                 f'no pose near the seed has these motor positions: after {updates} Newton steps '
                 f'a rod is still {residual:.3g} m too long or too short; they contradict each '
                 'other, or the seed is too far away'
             )
-            return ForwardPositionResult(T, False, residual, updates, message)
-        if self._side(q, T) * side < 0:
+        elif self._side(q, T) * side < 0:
             message = (
                 'the pose found is another assembly mode: a singularity lies between it and the '
                 'seed; give a seed that is nearer'
             )
-            return ForwardPositionResult(T, False, residual, updates, message)
-        return ForwardPositionResult(T, True, residual, updates, 'solved')
+        return ForwardPositionResult(T, message == 'solved', residual, updates, message)
 
     def all_forward_positions(self, q: ArrayLike, seed: ArrayLike | None = None) -> AssemblyModes:
         """Return all poses for motor positions (n,) of six rods, the nearest to `seed` first.
@@ -383,24 +382,29 @@ class ParallelRobot:
 
     def check_closed(self, q: Array, T: Array) -> None:
         """Raise `ArgumentError` unless motor positions (n,) and a pose (4, 4) are consistent."""
-        errors = np.abs(self._functions.newton_step(q, T)[1])
-        if not errors.max() <= AGREEMENT_TOLERANCE * self.mechanism.size:
-            leg = self.joint_names[self.mechanism.rod_legs[int(errors.argmax())][0]]
+        leg, error = self._worst_rod(q, T)
+        if leg:
             raise ArgumentError(
                 f'motor positions and pose are inconsistent: the rod of leg {leg!r} would '
-                f'be {errors.max():.3g} m too long or too short'
+                f'be {error:.3g} m too long or too short'
             )
 
     def _check_rods(self, q: Array, T: Array) -> None:
         if len(self.mechanism.rod_legs) == self.nv:
             return
-        errors = np.abs(self._functions.newton_step(q, T)[1])
-        if errors.max() > AGREEMENT_TOLERANCE * self.mechanism.size:
-            leg = self.joint_names[self.mechanism.rod_legs[int(errors.argmax())][0]]
+        leg, error = self._worst_rod(q, T)
+        if leg:
             raise ArgumentError(
-                f'the rods of leg {leg!r} disagree by {errors.max():.3g} m: a platform on '
+                f'the rods of leg {leg!r} disagree by {error:.3g} m: a platform on '
                 'parallelograms cannot turn; give a pose with the orientation of `home`'
             )
+
+    def _worst_rod(self, q: Array, T: Array) -> tuple[str, float]:
+        """Return the leg of the rod with the largest error, '' if all agree, and that error [m]."""
+        errors = np.abs(self._functions.newton_step(q, T)[1])
+        agree = errors.max() <= AGREEMENT_TOLERANCE * self.mechanism.size
+        leg = self.joint_names[self.mechanism.rod_legs[int(errors.argmax())][0]]
+        return '' if agree else leg, float(errors.max())
 
     def check_limits(self, q: ArrayLike) -> None:
         """Raise `ArgumentError` for the first motor position of q (n,) beyond its limits."""

@@ -22,18 +22,20 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
-from screw_dynamics_ros.core.compile.text.c_body import number
-from screw_dynamics_ros.core.compile.text.c_source import (
-    CFunction,
-    CSource,
-    check_names,
-    definitions,
-    header,
-    prototype,
-)
+from screw_dynamics_ros.core.compile.text.c_source import CFunction, CSource, check_names, header
 from screw_dynamics_ros.core.robot.c_functions import place
+from screw_dynamics_ros.core.robot.c_interface import (
+    FIELD_TYPES,
+    UNITS,
+    LawField,
+    compiling,
+    computation,
+    coordinate_fields,
+    field_table,
+    literal,
+    vector_constants,
+)
 from screw_dynamics_ros.core.robot.fused_kernel import fused_specification
 
 from .law_fields import FieldLayout
@@ -41,42 +43,10 @@ from .robot_law import RobotLaw
 
 VERSION = 2
 
-#: Units of the fields of state and reference; of wrenches and twists, those of both parts.
-UNITS: Mapping[str, str] = {
-    'q': 'rad | m',
-    'v': 'rad/s | m/s',
-    'a': 'rad/s^2 | m/s^2',
-    'tau': 'N m | N',
-    'dt': 's',
-    'wrench': 'N m, N',
-    'twist': 'rad/s, m/s',
-    'pose': '1, m',
-}
-
 #: Types of the constants; `control_law.hpp` has the same text.
 TYPES = f"""\
-#include <stdint.h>
-
 #ifndef SCREW_DYNAMICS_LAW_VERSION
 #define SCREW_DYNAMICS_LAW_VERSION {VERSION}
-
-/* Numbers with a name in a vector. */
-struct screw_dynamics_law_field {{
-  const char *name;
-  const char *unit;
-  const char *text; /* meaning of a parameter */
-  uint32_t offset;  /* place of the first number in the vector */
-  uint32_t size;    /* numbers; matrices are row-major */
-  double value;     /* of each number at the start: 0, or the default of a parameter */
-  double minimum;   /* bounds of each number, included */
-  double maximum;
-}};
-
-struct screw_dynamics_law_vector {{
-  uint32_t size;   /* numbers */
-  uint32_t count;  /* fields, consecutive from the beginning to the end of the vector */
-  const struct screw_dynamics_law_field *fields;
-}};
 
 struct screw_dynamics_law_constants {{
   uint32_t version; /* SCREW_DYNAMICS_LAW_VERSION; first in every version */
@@ -85,6 +55,7 @@ struct screw_dynamics_law_constants {{
   const char *options; /* of the recording: name=value, separated by spaces */
   const char *robot;
   const char *robot_hash; /* 64 hexadecimal digits: joints, geometry and inertias */
+  const char *description_hash; /* of the URDF, as computed by description_hash.hpp */
   const char *law_hash;   /* 64 hexadecimal digits: fields, parameters and operations */
   struct screw_dynamics_law_vector q, v; /* a field for each joint, of its name */
   struct screw_dynamics_law_vector state, reference, parameters, memory;
@@ -107,21 +78,10 @@ struct screw_dynamics_law_constants {{
 ARGUMENTS = ('q', 'v', 'gravity', 'state', 'reference', 'parameters', 'memory')
 
 
-class LawField(NamedTuple):
-    """A row of `screw_dynamics_law_field`."""
-
-    name: str
-    unit: str
-    text: str
-    offset: int
-    size: int
-    value: float = 0.0
-    minimum: float = -math.inf
-    maximum: float = math.inf
-
-
-def c_law(law: RobotLaw, name: str) -> CSource:
+def c_law(law: RobotLaw, name: str, description_hash: str = '') -> CSource:
     """Return header `name`.h and source file `name`.c of a law for one robot.
+
+    The hash is that of the URDF, '' if it is unknown.
 
     The functions in `functions` are the computation, called `name`_program, and `name`_pose for
     laws that follow the pose of the link in their option `link`. A compiler that gets the macro
@@ -152,10 +112,10 @@ def c_law(law: RobotLaw, name: str) -> CSource:
         '',
         *start(law, name, functions[1:]),
         '',
-        *constants(law, vectors, digest),
+        *constants(law, vectors, description_hash, digest),
     ]
     return CSource(
-        header(name, comment(law, name, vectors, digest), declaration, [TYPES]),
+        header(name, comment(law, name, vectors, digest), declaration, [FIELD_TYPES, TYPES]),
         '\n'.join(source) + '\n',
         functions,
     )
@@ -171,16 +131,7 @@ def pose_function(law: RobotLaw, name: str) -> Iterator[CFunction]:
 
 def vectors_of(law: RobotLaw) -> dict[str, list[LawField]]:
     """Return the fields of all vectors of the interface, in the order of its members."""
-    tree = law.robot.regrouped_tree
-    joints = tree.coordinates.items()
-    vectors = {
-        'q': [coordinates(joint, 'q', each) for joint, (each, _) in joints],
-        'v': [coordinates(joint, 'v', each) for joint, (_, each) in joints],
-    }
-    for name, size, unit in (('q', tree.nq, 'm, 1'), ('v', tree.nv, UNITS['twist'])):
-        base = size - sum(field.size for field in vectors[name])
-        if base:
-            vectors[name].insert(0, LawField('floating_base', unit, '', 0, base))
+    vectors = coordinate_fields(law.robot.regrouped_tree)
     vectors['state'] = fields(law.state, UNITS)
     vectors['reference'] = fields(law.reference, UNITS)
     vectors['parameters'] = [
@@ -197,11 +148,6 @@ def vectors_of(law: RobotLaw) -> dict[str, list[LawField]]:
     return vectors
 
 
-def coordinates(joint: str, vector: str, where: slice) -> LawField:
-    """Return the field of a joint in q or v."""
-    return LawField(joint, UNITS[vector], '', where.start, where.stop - where.start)
-
-
 def fields(layout: FieldLayout, units: Mapping[str, str]) -> list[LawField]:
     """Return the fields of a layout; all begin at zero."""
     return [
@@ -211,20 +157,6 @@ def fields(layout: FieldLayout, units: Mapping[str, str]) -> list[LawField]:
 
 
 # --- text -----------------------------------------------------------------------------------------
-
-
-def computation(name: str, functions: Sequence[CFunction]) -> Iterator[str]:
-    """Yield the functions of all operations, unless another object file has them."""
-    yield f'#ifdef {name.upper()}_OBJECT'
-    for function in functions:
-        yield '#ifdef __GNUC__'
-        yield '__attribute__((visibility("hidden")))'
-        yield '#endif'
-        yield f'extern {prototype(function)};'
-    yield '#else'
-    yield from (f'static {prototype(function)};' for function in functions)
-    yield from definitions(functions)
-    yield '#endif'
 
 
 def update(function: CFunction) -> Iterator[str]:
@@ -259,16 +191,13 @@ def start(law: RobotLaw, name: str, poses: Sequence[CFunction]) -> Iterator[str]
     yield '}'
 
 
-def constants(law: RobotLaw, vectors: Mapping[str, list[LawField]], digest: str) -> Iterator[str]:
+def constants(law: RobotLaw, vectors: Mapping[str, list[LawField]], *hashes: str) -> Iterator[str]:
     """Yield the definition of `screw_dynamics_law`."""
     for vector, rows in vectors.items():
-        if rows:
-            yield f'static const struct screw_dynamics_law_field {vector}_fields[] = {{'
-            yield from (f'  {{{", ".join(literal(value) for value in row)}}},' for row in rows)
-            yield '};'
+        yield from field_table(vector, rows)
     options = ' '.join(f'{name}={value}' for name, value in law.options.items())
     robot = law.robot
-    texts = (law.law.name, options, robot.description.name, robot.regrouped_tree.digest, digest)
+    texts = (law.law.name, options, robot.description.name, robot.regrouped_tree.digest, *hashes)
     limits = dict(zip(law.robot.joint_names, law.robot.limits.effort.tolist()))
     efforts = [literal(limits.get(row.name, math.inf)) for row in vectors['v']]
     yield f'static const double effort_limits[] = {{{", ".join(efforts) or "0"}}};'
@@ -278,27 +207,13 @@ def constants(law: RobotLaw, vectors: Mapping[str, list[LawField]], digest: str)
     yield '  (uint32_t)sizeof(struct screw_dynamics_law_constants),'
     yield from (f'  {literal(text)},' for text in texts)
     for vector, rows in vectors.items():
-        size = sum(row.size for row in rows)
-        yield f'  {{{size}, {len(rows)}, {f"{vector}_fields" if rows else "0"}}},'
+        yield vector_constants(vector, rows)
     yield f'  {{{", ".join(map(literal, map(float, robot.gravity)))}}},'
     yield '  effort_limits,'
     yield '  update,'
     can_start = 'pose' not in law.reference.shapes or 'link' in law.options
     yield f'  {"start" if can_start else "0"},'
     yield '};'
-
-
-def literal(value: str | float) -> str:
-    """Return a text, a whole number or a double as C."""
-    if isinstance(value, str):
-        return '"' + ''.join(map(character, value.encode())) + '"'
-    return str(value) if isinstance(value, int) else number(value)
-
-
-def character(code: int) -> str:
-    """Return a byte of a text in C: itself, or its octal number."""
-    plain = chr(code).isalnum() and code < 128
-    return chr(code) if plain or code in b' =_+-*/.,:|^()[]' else f'\\{code:03o}'
 
 
 def comment(
@@ -311,8 +226,7 @@ def comment(
     yield 'The function update of the constants screw_dynamics_law computes torques and the next'
     yield 'memory. SI units and radians, arrays row-major, angular parts first. Compile it with'
     yield ''
-    yield '  cc -O2 -march=native -fno-math-errno -ffp-contract=fast -shared -fPIC \\'
-    yield f'    -o {name}.so {name}.c -lm && sha256sum < {name}.so >> {name}.so'
+    yield from compiling(name)
     yield ''
     yield f'robot hash {law.robot.regrouped_tree.digest}'
     yield f'law hash   {digest}'

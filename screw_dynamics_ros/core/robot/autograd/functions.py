@@ -60,7 +60,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.kernels import Kernel, compiled_call, make_kernel
+from screw_dynamics_ros.core.compile.calls import compiled_call
+from screw_dynamics_ros.core.compile.kernels import Kernel, make_kernel
 from screw_dynamics_ros.core.dynamics.drive_forces import without_springs
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.core.lie import se3

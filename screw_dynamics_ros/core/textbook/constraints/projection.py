@@ -26,19 +26,12 @@ from screw_dynamics_ros.core.constraints.constrained_dynamics import Terms
 from screw_dynamics_ros.core.constraints.forces import constraint_forces
 from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint, checked
 from screw_dynamics_ros.core.errors import ArgumentError, InfeasibleConstraintsError
+from screw_dynamics_ros.core.tree.joint_limits import Coordinates
 from screw_dynamics_ros.core.types import Array
 
 
-class ConstrainedRobot(Protocol):
+class ConstrainedRobot(Coordinates, Protocol):
     """Interface of a robot for projection, implemented by `Robot`."""
-
-    @property
-    def nq(self) -> int:
-        """Number of coordinates."""
-
-    @property
-    def nv(self) -> int:
-        """Number of velocities."""
 
     def integrate(self, q: ArrayLike, displacement: ArrayLike) -> Array:
         """Return the configuration (nq,) after a displacement (nv,) from q."""

@@ -22,9 +22,8 @@ from screw_dynamics_ros.core.arms.inverse.singularities import (
     smallest_singular_value,
     volume_slopes,
 )
-from screw_dynamics_ros.core.arms.inverse.velocity import matrix
+from screw_dynamics_ros.core.arms.inverse.velocity import selected_rows
 from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse, length_metric
-from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.types import Array
 
 
@@ -60,13 +59,7 @@ class LinkRows:
 
     def _rows(self) -> Array:
         """Return S D; raises `ArgumentError`."""
-        S = np.eye(6)
-        if self.selection is not None:
-            S = matrix(f'the selection of {self.link!r}', self.selection)
-            if S.shape[1] != 6:
-                raise ArgumentError(
-                    f'the selection of {self.link!r} must have shape (m, 6), got {S.shape}'
-                )
+        S = selected_rows(f'the selection of {self.link!r}', self.selection)
         return S * np.sqrt(length_metric(self.length))
 
 

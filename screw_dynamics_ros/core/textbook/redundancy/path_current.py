@@ -33,11 +33,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screw_dynamics_ros.core.arguments import check_count, check_number
+from screw_dynamics_ros.core.arms.inverse.redundancy import RobotModel
 from screw_dynamics_ros.core.arms.inverse.velocity import matrix
 from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse, finite
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.tree.multibody_tree import JointLimits
 from screw_dynamics_ros.core.types import Array
 
 #: Largest number of Newton steps from one path to another, and tolerance of the last [rad, m].
@@ -46,34 +46,11 @@ MAX_NEWTON_STEPS, STEP_TOLERANCE = 20, 1e-10
 MAX_KNOT, SEARCHES = 0.4, 20
 
 
-class PathDynamics(Protocol):
+class PathDynamics(RobotModel, Protocol):
     """Interface of a robot for the optimization, implemented by `Robot`."""
-
-    @property
-    def nq(self) -> int:
-        """Number of coordinates."""
-
-    @property
-    def nv(self) -> int:
-        """Number of velocities, equal to nq for additive coordinates."""
-
-    @property
-    def limits(self) -> JointLimits:
-        """Limits of the joints."""
-
-    def link_pose(self, q: ArrayLike, link: str) -> Array:
-        """Return poses (N, 4, 4) of a link."""
-
-    def jacobian(self, q: ArrayLike, link: str, representation: str) -> Array:
-        """Return Jacobians (N, 6, nv) of a link."""
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Return torques (N, nv)."""
-
-    def inverse_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike
-    ) -> tuple[Array, Array, Array]:
-        """Return their derivatives with respect to q, v and a, (N, nv, nv) each."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from screw_dynamics_ros.nodes.model.running_model import of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import sum_of_torques
 from screw_dynamics_ros.nodes.services.payload_services import link_of, relative_pose
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.names import printable, shorten, shown
 from screw_dynamics_ros.ros.parameters import Parameters
 from screw_dynamics_ros.ros.process.faults import FAULTS
@@ -367,15 +367,15 @@ class Controller:
         status = Status('outputs')
         status.values['law'] = printable(self._law.law.name)
         if self._refusal:
-            status.report(Level.ERROR, printable(self._refusal))
+            status.error(printable(self._refusal))
         if self._adopted is not None:
             self.reference.report(status)
         source = self.reference.source
         is_off = self.commands.activity == OFF
         self._targets.report(status, SOURCES.get(source, source), is_off)
         if self._wrench_refusal:
-            status.report(Level.WARN, printable(self._wrench_refusal))
+            status.warn(printable(self._wrench_refusal))
         if time.monotonic() - self._restarted[0] < LIMIT_HOLD_S:
-            status.report(Level.WARN, self._restarted[1])
+            status.warn(self._restarted[1])
         statuses.report_channels(status, self._channels, self._host.mapper)
         return status

@@ -29,7 +29,7 @@ from screw_dynamics_ros.nodes.services.payload_services import link_of
 from screw_dynamics_ros.ros.data_path.externals import kernel
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.names import printable
 from screw_dynamics_ros.ros.process.python_function import PythonFunction
@@ -271,7 +271,7 @@ class TaskReference(Record):
         for topic in self._topics:
             topic.report(status)
         if self.is_refused:
-            status.report(Level.WARN, printable(self._reason))
+            status.warn(printable(self._reason))
 
     @property
     def _followed(self) -> list[str]:

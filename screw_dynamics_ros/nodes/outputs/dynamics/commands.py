@@ -40,7 +40,7 @@ from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.parts import StateStep
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.data_path.records import STEP_FAILED
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.cdr import packed
 from screw_dynamics_ros.ros.messages.serialized import Template
@@ -467,15 +467,15 @@ class Commands:
         reason = self._host.suspension or report.reason
         status.values.update({'mode': report.mode.value, 'losses': str(report.losses)})
         if report.mode in LOST_MODES and reason and self._parameters['enabled'] and self._listened:
-            status.report(Level.ERROR, f'{report.mode.value}: {printable(reason)}')
+            status.error(f'{report.mode.value}: {printable(reason)}')
         elif self._stopped:
-            status.report(Level.ERROR, self._stopped)
+            status.error(self._stopped)
         self._limited.update(
             {(limit.joint, limit.quantity): (now, limit) for limit in report.limited}
         )
         for acted, (last, limit) in list(self._limited.items()):
             if now - last < LIMIT_HOLD_S:
-                status.report(Level.WARN, str(limit))
+                status.warn(str(limit))
             else:
                 del self._limited[acted]
         without = [
@@ -484,16 +484,15 @@ class Commands:
             if limit == 0.0 and name in self._motors
         ]
         if without and self._parameters['enabled']:
-            status.report(
-                Level.WARN,
+            status.warn(
                 f'the effort limit of {shorten(without)} is 0: no torque; '
-                'correct the description, or set limited_joints and effort_limits',
+                'correct the description, or set limited_joints and effort_limits'
             )
         servos = SERVOS.named(self._parameters)
         still = [n for n, v in zip(self._joints, self._drives.speeds) if v == 0.0 and n in servos]
         if still:
             text = f'the velocity limit of {shorten(still)} is 0: ~/position_command follows no'
-            status.report(Level.WARN, f'{text} references; correct the description')
+            status.warn(f'{text} references; correct the description')
         for group in PER_JOINT:
             group.report(status, self._parameters.values, self._joints)
         return status

@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.parameters.constraint_parameters import BlockedMotions
 from screw_dynamics_ros.ros.data_path.loop import take_snapshot
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.cdr import packed
@@ -220,13 +220,13 @@ class ConstraintWrenches:
         """Report the constraints and, with subscribers, whether they are consistent."""
         status = Status('constraints')
         for fault in self._faults:
-            status.report(Level.ERROR, fault)
+            status.error(fault)
         status.values['constraints'] = ', '.join(map(str, self._blocked)) or 'none'
         if not any(channel.listened for channel in self._channels):
             return status
         status.values['torques'] = self._torques_name
         if self._fault:
-            status.report(Level.ERROR, f'no constraint wrenches: {self._fault}')
+            status.error(f'no constraint wrenches: {self._fault}')
         motion = self._motion
         if motion is None:
             return status
@@ -234,17 +234,15 @@ class ConstraintWrenches:
         rank = int(motion.forces.rank) - freedoms
         status.values['directions'] = f'{self._wanted}, {rank} independent'
         if self._missed(motion).any():
-            status.report(
-                Level.ERROR,
+            status.error(
                 'no constraint wrenches: the constraints are inconsistent with each other or with '
                 f'the mobility of the joints; violated: {self._conflict(motion)}; block fewer '
-                'motions in the parameter constraints',
+                'motions in the parameter constraints'
             )
         elif rank < self._wanted:
-            status.report(
-                Level.WARN,
+            status.warn(
                 f'the constraint wrenches are not unique: {self._wanted} motions are blocked, and '
-                f'{rank} of them are independent; the minimum-norm wrenches are published',
+                f'{rank} of them are independent; the minimum-norm wrenches are published'
             )
         return status
 

@@ -34,7 +34,7 @@ from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import TorqueTerms
 from screw_dynamics_ros.nodes.parameters import constraint_parameters, payload_parameters
 from screw_dynamics_ros.nodes.services import dynamics_services
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.topics.channel import Channel
@@ -212,10 +212,9 @@ class Dynamics:
         if outputs is None:
             return status
         if outputs.absent:
-            status.report(
-                Level.ERROR,
+            status.error(
                 'no ~/commands: the robot has no joint '
-                f'{shorten(outputs.absent)}; correct the parameter joints',
+                f'{shorten(outputs.absent)}; correct the parameter joints'
             )
         self.reference.report(status)
         status.values['feedforward follows'] = self.reference.source

@@ -15,7 +15,7 @@ from rclpy.node import Node
 from rclpy.subscription import Subscription
 
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.messages.reference import CONTROLLER_STATE, read_controller_state
 from screw_dynamics_ros.ros.messages.trajectories import stamp_of
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -81,7 +81,7 @@ class ControllerReference(StampedReference):
         """Report why the state of the controller is not used."""
         topic = self._parameters[TOPIC]
         if topic and JointTrajectoryControllerState is None:
-            status.report(Level.WARN, ABSENT)
+            status.warn(ABSENT)
         elif topic:
             late = 'older than the joint states, more than controller_state_timeout: it is not used'
             self.report_source(status, TOPIC, topic, late)

@@ -13,7 +13,7 @@ from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.names import printable
 
 from .reference_joints import ReferenceJoints
@@ -102,7 +102,7 @@ class StampedReference(Record):
                 'robots to the same posture'
             )
         if far:
-            status.report(Level.WARN, far)
+            status.warn(far)
 
 
 @typed

@@ -26,7 +26,7 @@ from screw_dynamics_ros.core.motion.trajectory.joint_path import (
 )
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.reference import REFERENCE, read_reference
 from screw_dynamics_ros.ros.messages.trajectories import read_trajectory, stamp_of
@@ -204,12 +204,9 @@ class TrajectoryReference(Record):
     def report(self, status: Status) -> None:
         """Report refused and outdated references, and the progress of a trajectory."""
         if self.is_refused:
-            status.report(Level.WARN, f'reference refused: {self._refused}')
+            status.warn(f'reference refused: {self._refused}')
         if self.is_late:
-            status.report(
-                Level.WARN,
-                f'the reference is older than reference_timeout: {self._afterwards}',
-            )
+            status.warn(f'the reference is older than reference_timeout: {self._afterwards}')
         for path, text in ((self.paths.current, 'followed'), (self.paths.waiting, 'waits')):
             if path is not None:
                 elapsed = (self.stamp - path.start) / NANOSECONDS

@@ -291,7 +291,7 @@ class ContactFlags:
         OWN.report(status, self._parameters.values, self._model.joints)
         fault = first_contradiction(self._parameters.values, self._model.robot)
         if fault:
-            status.report(Level.ERROR, fault)
+            status.error(fault)
         silence = time.monotonic() - mapper.last_accepted
         for level, flag in self._flags.items():
             watched = np.isfinite(flag.upper)
@@ -299,10 +299,9 @@ class ContactFlags:
             if not watched.any():
                 status.values[level] = 'no joint is monitored'
                 if listened:
-                    status.report(
-                        Level.WARN,
+                    status.warn(
                         f'no ~/{level}: no joint has an effort limit; set flag_joints and '
-                        f'{level}_thresholds',
+                        f'{level}_thresholds'
                     )
                 continue
             value = f'yes, {self._cause(flag)}' if flag.is_raised else 'no'

@@ -34,7 +34,7 @@ from screw_dynamics_ros.nodes.model.running_model import RunningModel, of_joints
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.ros.data_path.loop import compiled_step, take_snapshot
 from screw_dynamics_ros.ros.data_path.records import LoopRecord
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import NEVER_STAMP
 from screw_dynamics_ros.ros.messages import templates
@@ -261,7 +261,7 @@ class ContactLocation:
             return
         refusal = plan.refusal or self._wrong_count(self._parameters['contact_torque_deviation'])
         if any(channel.listened for channel in self._channels) and refusal:
-            status.report(Level.WARN, f'contacts are not localized: {refusal}')
+            status.warn(f'contacts are not localized: {refusal}')
         found = self._found
         if found is None or not self._is_possible:
             status.values['contact'] = 'none: ' + (refusal or 'no state with subscribers')

@@ -16,7 +16,7 @@ from screw_dynamics_ros.nodes.hosting import statuses
 from screw_dynamics_ros.ros.data_path.externals import MONOTONIC
 from screw_dynamics_ros.ros.data_path.loop import compiled_step, seconds, time_of
 from screw_dynamics_ros.ros.data_path.records import LoopRecord
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID
 
@@ -53,11 +53,10 @@ class FiniteCheck(Record):
     def report(self, status: Status) -> None:
         """Report messages that were not published recently, and why."""
         if time.monotonic() - self.last < statuses.INCIDENT_HOLD_S:
-            status.report(
-                Level.WARN,
+            status.warn(
                 f'not published because numbers are not finite: {self._topic}, '
                 f'{self.count} times so far '
-                f'(effort {self.effort:.3g} at {self._mapper.joints[self.worst]})',
+                f'(effort {self.effort:.3g} at {self._mapper.joints[self.worst]})'
             )
 
 

@@ -262,12 +262,11 @@ class ResidualOffsets:
             return
         status.values['recorded residuals'] = f'{len(self._recordings)} poses'
         if self._fault:
-            status.report(Level.ERROR, f'residual map: {self._fault}')
+            status.error(f'residual map: {self._fault}')
         if self.map is not None and not self._has_these_terms:
-            status.report(
-                Level.WARN,
+            status.warn(
                 'the residual map was recorded with effort_terms '
-                f'{", ".join(self._recordings.effort_terms)}: record it again',
+                f'{", ".join(self._recordings.effort_terms)}: record it again'
             )
         if self._background.is_busy:
             status.values['residual map'] = 'in preparation'

@@ -30,7 +30,7 @@ from screw_dynamics_ros.nodes.model.parts import Stage, StateStep
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.model.scalar_joints import coordinates, scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import base_momentum
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.serialized import Template
 from screw_dynamics_ros.ros.names import shorten, topic_tokens
@@ -260,11 +260,11 @@ class SupportContacts:
         """Report the links in contact, and why there is no estimate."""
         plan = self._plan
         if plan.fault:
-            status.report(Level.ERROR, f'no contact wrenches: {plan.fault}')
+            status.error(f'no contact wrenches: {plan.fault}')
         if plan.base is None:
             return
         flags, reason = self._state.flags, step.REASONS[self._state.outcome]
         touching = [link for link, flag in zip(plan.tokens, flags) if flag.is_raised]
         status.values['in contact'] = ', '.join(touching) or 'none'
         if reason:
-            status.report(Level.WARN, f'no contact wrenches: {reason}')
+            status.warn(f'no contact wrenches: {reason}')

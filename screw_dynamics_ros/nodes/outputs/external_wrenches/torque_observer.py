@@ -27,7 +27,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.parts import Stage, StateStep
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification, Value
 
@@ -166,19 +166,18 @@ class TorqueObserver:
         if plan is None:
             return
         if plan.refusal:
-            status.report(Level.ERROR, f'no external torques: {plan.refusal}')
+            status.error(f'no external torques: {plan.refusal}')
             return
         status.values['observer'] = self._parameters['observer']
         try:
             check(self._parameters.values, self._model.robot)
         except ScrewDynamicsError as error:
-            status.report(Level.ERROR, str(error))
+            status.error(str(error))
         if plan.observation.state is None:
             return
         status.values['observer starts'] = str(plan.steps.starts)
         if not self.is_settled:
-            status.report(
-                Level.WARN,
+            status.warn(
                 f'no external torques: observer {self._parameters["observer"]} has not settled '
-                'since its last start',
+                'since its last start'
             )

@@ -20,7 +20,7 @@ from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.model.parts import Adopted, Stage
 from screw_dynamics_ros.nodes.parameters import frame_parameters
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
@@ -201,7 +201,7 @@ class WrenchEstimator:
             )
             status.values[f'{link} smallest singular value [m]'] = f'{value:.6f}'
             if not is_observable(contact, results[contact.pivots]):
-                status.report(Level.WARN, f'no wrench at {link}: ' + self._explain(contact, value))
+                status.warn(f'no wrench at {link}: ' + self._explain(contact, value))
         if self._topics is not None:
             if is_present:
                 self._topics.report_observability(status)

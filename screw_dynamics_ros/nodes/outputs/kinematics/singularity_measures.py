@@ -23,7 +23,7 @@ from screw_dynamics_ros.nodes.hosting.drawing import DrawnNumbers, source_of
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import LoopRecord
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
@@ -161,10 +161,9 @@ class Singularities:
         status.values['characteristic length [m]'] = f'{parameters["characteristic_length"]:g}'
         status.values['joint metric'] = parameters['joint_metric']
         if not self.is_defined:
-            status.report(
-                Level.ERROR,
+            status.error(
                 'the mass matrix is singular because a link has no mass: no singularity measures '
-                'and ellipsoids; set joint_metric to identity',
+                'and ellipsoids; set joint_metric to identity'
             )
         if not (self.is_defined and mapper.accepted):
             return status
@@ -174,19 +173,17 @@ class Singularities:
         for link, freedom in self._freedoms.items():
             measures = self._measure(link, results)
             if not is_publishable(measures):
-                status.report(
-                    Level.WARN,
-                    f'singularity measures of {link} are not finite: positions are too large',
+                status.warn(
+                    f'singularity measures of {link} are not finite: positions are too large'
                 )
                 continue
             status.values[f'{link} smallest singular value'] = f'{measures.smallest:.6f}'
             status.values[f'{link} manipulability'] = f'{measures.manipulability:.6g}'
             if freedom and measures.smallest < parameters['singularity_threshold']:
                 what = 'singular' if measures.rank < freedom else 'near a singularity'
-                status.report(
-                    Level.WARN,
+                status.warn(
                     f'{link} is {what}: rank {measures.rank} of {freedom}, '
-                    f'smallest singular value {measures.smallest:.4g}',
+                    f'smallest singular value {measures.smallest:.4g}'
                 )
         return status
 

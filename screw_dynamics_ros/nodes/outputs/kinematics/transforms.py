@@ -16,7 +16,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
-from screw_dynamics_ros.ros.diagnostics import Level, Status
+from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Reason
@@ -147,11 +147,10 @@ class TransformPublisher:
     def report(self, status: Status) -> None:
         """Report the publishers of the transforms."""
         if self._of_other_robots and self._parameters['publish_tf']:
-            status.report(
-                Level.WARN,
+            status.warn(
                 f'no /tf: {shorten(self._of_other_robots)} publishes frames with the names of this '
                 'robot from other joint states; set a frame_prefix for one of the robots, or set '
-                'publish_tf to false',
+                'publish_tf to false'
             )
         elif self._others and self._parameters['publish_tf']:
             status.values['tf'] = f'published by {shorten(self._others)}'

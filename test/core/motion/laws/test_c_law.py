@@ -15,17 +15,20 @@ import pytest
 
 from screw_dynamics_ros.cli import compile as command
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.description_hash import description_hash
 from screw_dynamics_ros.core.law import Law, RobotLaw
 from screw_dynamics_ros.core.motion.laws.c_law import TYPES, vectors_of
 from screw_dynamics_ros.core.motion.laws.law import evaluate
 from screw_dynamics_ros.core.motion.laws.law_fields import LawInputs
 from screw_dynamics_ros.core.motion.laws.law_source import LawSource
+from screw_dynamics_ros.core.robot.c_interface import FIELD_TYPES
 from screw_dynamics_ros.entry import DONE, NEGATIVE
 from support.compilation import needs_llvmlite
 from support.cpp_programs import (
     COMPILER,
     HEADER,
     SANITIZERS,
+    Vector,
     built,
     needs_compilers,
     needs_fma,
@@ -63,28 +66,12 @@ LAW, OPTION = 'held+joint_limit_repulsion', 'link=tip'
 P = ctypes.c_void_p
 
 
-class Field(ctypes.Structure):
-    _fields_ = [
-        *((name, ctypes.c_char_p) for name in ('name', 'unit', 'text')),
-        *((name, ctypes.c_uint32) for name in ('offset', 'size')),
-        *((name, ctypes.c_double) for name in ('value', 'minimum', 'maximum')),
-    ]
-
-
-class Vector(ctypes.Structure):
-    _fields_ = [
-        ('size', ctypes.c_uint32),
-        ('count', ctypes.c_uint32),
-        ('fields', ctypes.POINTER(Field)),
-    ]
-
-
 class Constants(ctypes.Structure):
     _fields_ = [
         *((name, ctypes.c_uint32) for name in ('version', 'bytes')),
         *(
             (name, ctypes.c_char_p)
-            for name in ('name', 'options', 'robot', 'robot_hash', 'law_hash')
+            for name in ('name', 'options', 'robot', 'robot_hash', 'description_hash', 'law_hash')
         ),
         *((name, Vector) for name in ('q', 'v', 'state', 'reference', 'parameters', 'memory')),
         ('gravity', ctypes.c_double * 3),
@@ -151,6 +138,8 @@ def test_the_shared_object_describes_itself(law, folder):
     texts = (constants.name, constants.options, constants.robot, constants.robot_hash)
     digest = law.robot.regrouped_tree.digest
     assert [text.decode() for text in texts] == [LAW, OPTION, 'planar_2r', digest]
+    own = description_hash(urdf_path('planar_2r').read_text())
+    assert constants.description_hash.decode() == own
     assert list(constants.gravity) == list(law.robot.gravity)
     assert constants.effort_limits[:2] == law.robot.limits.effort.tolist()
     for name in ('state', 'reference', 'parameters', 'memory'):
@@ -166,8 +155,8 @@ def test_the_shared_object_describes_itself(law, folder):
             getattr(parameter, key) for key in ('default', 'minimum', 'maximum', 'unit', 'text')
         )
     assert [each.name.decode() for each in constants.v.fields[:2]] == list(law.robot.joint_names)
-    assert TYPES in (folder / 'law.h').read_text()
-    assert TYPES.partition('\n\n')[2] in HEADER.read_text()
+    assert FIELD_TYPES + '\n' + TYPES in (folder / 'law.h').read_text()
+    assert TYPES in HEADER.read_text()
 
 
 def test_a_floating_base_comes_first():
@@ -228,7 +217,11 @@ def test_the_run_time_does_not_depend_on_numbers(folder):
         (['--law', 'payload_compensation'], NEGATIVE, 'needs the option link'),
         (['--law', 'joint_impedance', '--law-option', 'a=b'], NEGATIVE, "no 'a'"),
         (['--law', 'joint_impedance', '--name', 'sin'], NEGATIVE, "'sin' cannot be a name"),
-        (['--law', 'joint_impedance', 'mass_matrix'], 2, 'either outputs or --law'),
+        (
+            ['--law', 'joint_impedance', 'mass_matrix'],
+            2,
+            'either outputs, --law or --model-library',
+        ),
         (['mass_matrix', '--law-option', 'link=tip'], 2, '--law-option needs --law'),
     ],
 )
@@ -299,6 +292,9 @@ int main(int count, char ** files)
   other.robot_hash = "00";
   refuse([&] {ControlLaw("law.so", other);});
   other = expected;
+  other.robot_description = "<robot/>";
+  refuse([&] {ControlLaw("law.so", other);});
+  other = expected;
   other.law_hash = "11";
   refuse([&] {ControlLaw("law.so", other);});
   other = expected;
@@ -357,18 +353,21 @@ def test_the_loader_runs_a_law_and_refuses_others(law, folder):
     assert (allocated, lines[1]) == ('0', '1')
     own_hash = constants.law_hash.decode()
     names = ', '.join(law.parameters.shapes)
-    assert lines[2:8] == [
+    own = constants.description_hash.decode()
+    assert lines[2:9] == [
         f"law.so has no parameter 'rate'; it has {names}",
         "law.so parameter 'held.rate' must be in [0.100000, inf], not -1.000000",
         f"law.so is for robot 'planar_2r' with hash {digest}, expected 00: write it again for the "
         'robot of this program',
+        f"law.so is for description 'planar_2r' with hash {own}, expected "
+        f'{description_hash("<robot/>")}: write it again for the description of this program',
         f"law.so is for law '{LAW}' with hash {own_hash}, expected 11: write it again for the law "
         'of this program',
         'law.so has the joints joint1, joint2, expected joint2',
         "law.so reads 'wrench' of the state, which this program does not fill",
     ]
     reasons = [reason for *_, reason in DAMAGES.values()]
-    for line, reason in zip(lines[8:], reasons, strict=True):
+    for line, reason in zip(lines[9:], reasons, strict=True):
         assert reason in line
 
 
