@@ -138,10 +138,9 @@ class FaultParameters:
                 'them'
             )
         if self._motors.is_limited:
-            status.report(
-                Level.WARN,
+            status.warn(
                 f'{ENFORCE}: commanded efforts are clamped to the limits of the description, as by '
-                'controller_manager; ~/clear_faults ends it',
+                'controller_manager; ~/clear_faults ends it'
             )
         return status
 
