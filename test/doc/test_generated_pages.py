@@ -74,6 +74,7 @@ def test_no_table_is_left_out():
         'how_to/external_torques',
         'how_to/feedforward',
         'how_to/impedance_drives',
+        'how_to/law_controller',
         'how_to/teleoperation',
         'how_to/trajectories',
         'reference/control_laws',

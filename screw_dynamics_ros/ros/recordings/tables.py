@@ -247,7 +247,7 @@ def _columns_of_npz(path: Path) -> dict[str, Array]:
         for name in set(file) - {*used, 'joint_names'}:
             if file[name].shape == (count, len(names)):
                 raise RecordingError(
-                    f'{path}: array {name!r} has a column for each joint, but is none of q, v, '
+                    f'{path}: array {name!r} has a column for each joint, but is not q, v or '
                     'tau; correct its name, or remove it'
                 )
     shapes = {'t': (count,), 'wrench': (count, 6)}

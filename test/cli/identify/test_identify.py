@@ -121,7 +121,7 @@ def test_a_misnamed_array(tmp_path, states, said):
     """Velocities under another name are not ignored; other arrays are."""
     run = saved(tmp_path, states, v=None, dq=states['v'], comment=np.array('a'))
     text = said(main, run, '--urdf', PLANAR, *DOWN, status=NEGATIVE)
-    assert "array 'dq' has a column for each joint, but is none of q, v, tau" in text
+    assert "array 'dq' has a column for each joint, but is not q, v or tau" in text
 
 
 def test_a_recording_of_rosbag(tmp_path, states, said):
