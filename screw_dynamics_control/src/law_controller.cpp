@@ -180,7 +180,6 @@ private:
     declare("law", std::string("gravity_compensation"), "Law as of compile --law.");
     declare("law_options", Names{""}, "Constants of the law, as link=tool0.");
     declare("law_file", std::string(), "Compiled law, instead of 'law'.");
-    declare("robot_hash", std::string(), "Of the robot of law_file; empty: any.");
     declare("compile_timeout", 60.0, "Longest time to compile a law [s].");
     declare("references", Names(), "Fields of further laws: q, v, a, tau, pose, twist, wrench.");
     declare("wrench_sensor", std::string(), "Sensor of the wrench that the law reads.");
@@ -312,7 +311,7 @@ private:
     const auto & constants = law.constants();
     settings_ = RunnerSettings();
     settings_.joints = get<Names>("joints");
-    settings_.robot_hash = get<std::string>("robot_hash");
+    settings_.robot_description = requested().description;
     const auto fixed = get<Names>("fixed_joints");
     const auto positions = get<std::vector<double>>("fixed_positions");
     require(fixed.size() == positions.size(), "fixed_positions: give one for each of fixed_joints");
@@ -490,7 +489,7 @@ private:
   Switch<std::vector<double>> given_;  // messages
   const std::vector<double> * last_given_ = nullptr;
   std::atomic<std::size_t> refused_messages_{0};
-  rclcpp_lifecycle::LifecycleNode::OnSetParametersCallbackHandle::SharedPtr on_set_;
+  rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr on_set_;
   rclcpp::Subscription<std_msgs::msg::Float64MultiArray>::SharedPtr subscription_;
   rclcpp::Publisher<diagnostic_msgs::msg::DiagnosticArray>::SharedPtr diagnostics_;
   rclcpp::TimerBase::SharedPtr timer_;

@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <iostream>
+#include <iterator>
 #include <memory>
 
 #include "screw_dynamics_control/law_runner.hpp"
@@ -131,6 +131,11 @@ static void run_runner()
   settings.references = words();
   settings.has_efforts = number() != 0.0;
   settings.has_wrench = number() != 0.0;
+  const std::string description = word();
+  if (description != "-") {
+    std::ifstream file(description);
+    settings.robot_description = {std::istreambuf_iterator<char>(file), {}};
+  }
   const std::size_t n = settings.joints.size();
   settings.commands = command_settings(n);
   const auto interfaces = reference_interfaces(settings.references, settings.joints);

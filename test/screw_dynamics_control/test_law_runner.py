@@ -79,11 +79,18 @@ def law_of(robot: Robot, name: str) -> RobotLaw:
     return LawSource(LAWS[name]).law.on(robot, **options)
 
 
-def first_line(fields, settings=SETTINGS, fixed=(f'{FINGER} 0.01',), has_wrench=False) -> str:
+def first_line(
+    fields, settings=SETTINGS, fixed=(f'{FINGER} 0.01',), has_wrench=False, description='-'
+) -> str:
     times = settings.blend_time, settings.ramp_time, settings.age_limit
     return ' '.join(
         ['runner', f'{len(JOINTS)}', *JOINTS, f'{len(fixed)}', *fixed, f'{len(fields)}', *fields]
-        + ['1', str(int(has_wrench)), hexadecimal([*settings.limits, *settings.rates, *times])]
+        + [
+            '1',
+            str(int(has_wrench)),
+            str(description),
+            hexadecimal([*settings.limits, *settings.rates, *times]),
+        ]
         + [settings.on_loss]
     )
 
@@ -408,9 +415,14 @@ def test_laws_that_do_not_fit_are_refused_and_the_first_remains(folder):
     lines += ['install gravity.so 1 damping 2 1 1', 'install none.so 0', 'gains 1 damping 1 nan']
     lines += [update(0.0, Q, np.full(7, NAN))]
     *refused, last = results_of(folder, lines)[2:]
+    for robot, words in (('panda', []), ('planar_2r', ['refused:'])):
+        lines = [first_line([], STIFF, description=urdf_path(robot)), 'install gravity.so 0']
+        found = results_of(folder, lines)[2:]
+        assert [line[0] for line in found] == words
+        assert all("is for description 'panda' with hash" in ' '.join(line) for line in found)
     reasons = [
         "needs joint 'joint1'",
-        "has joint 'floating_base' with several coordinates",
+        "has several coordinates of joint 'floating_base'",
         "follows the pose of an unknown link: name it by the option 'link'",
         "parameter 'damping' must be in [0.000000, inf], not -1.0",
         "has no parameter 'stiffness'; it has damping",

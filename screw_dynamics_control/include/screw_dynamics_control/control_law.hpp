@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// \file
-/// Control laws from shared objects, replaced while a real-time thread runs them. Linux, without ROS.
+/// Control laws from shared objects, replaced while a real-time thread runs them. Linux, no ROS.
 ///
 ///     ControlLawExpectation expected;
 ///     expected.robot_hash = "...";             // from the header of the law

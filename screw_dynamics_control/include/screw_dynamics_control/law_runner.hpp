@@ -35,7 +35,7 @@ struct RunnerSettings
   std::vector<std::string> references;  ///< fields that are given
   bool has_efforts = false;  ///< whether measured efforts are given
   bool has_wrench = false;   ///< whether the wrench of a sensor is given
-  std::string robot_hash;    ///< empty: any robot
+  std::string robot_description;  ///< URDF that laws must be of; empty: any
   CommandSettings commands;  ///< for `joints`
 };
 
@@ -77,7 +77,7 @@ struct BoundLaw
     for (std::size_t k = 0; k < constants.v.count; ++k) {
       const std::string name = constants.v.fields[k].name;
       if (constants.v.fields[k].size != 1 || constants.q.fields[k].size != 1) {
-        fail("has joint " + in_quotes(name) + " with several coordinates, which ros2_control lacks");
+        fail("has several coordinates of joint " + in_quotes(name) + ", which has no states");
       }
       const auto found = std::find(settings.joints.begin(), settings.joints.end(), name);
       const auto fixed = settings.fixed_positions.find(name);
@@ -121,7 +121,7 @@ struct BoundLaw
   static ControlLawExpectation expectation(const RunnerSettings & settings)
   {
     ControlLawExpectation expected;
-    expected.robot_hash = settings.robot_hash;
+    expected.robot_description = settings.robot_description;
     expected.state = {"dt"};
     if (settings.has_efforts) {expected.state.push_back("tau");}
     if (settings.has_wrench) {expected.state.push_back("wrench");}
@@ -171,10 +171,11 @@ public:
     laws_.install(std::move(law));
   }
 
-  /// Set parameters of the law installed last, blended; throws LibraryError, and none is set.
+  /// Set parameters of the law installed last (there must be one), blended; throws LibraryError,
+  /// and none is set.
   void set_gains(const Gains & gains) {installed_->set_gains(gains);}
 
-  /// Those of the law installed last.
+  /// Those of the law installed last (there must be one).
   const screw_dynamics_law_constants & constants() const noexcept
   {
     return installed_->law.constants();
@@ -228,8 +229,6 @@ public:
 
   /// Torques (n,) after `Outcome::command`, for the thread of `update`.
   const std::vector<double> & command() const noexcept {return command_.command();}
-
-  const RunnerSettings & settings() const noexcept {return settings_;}
 
   /// How often states were lost, why the last time, how often limits of torque or rate acted, and
   /// how often a reference was refused; for all threads.
@@ -304,7 +303,7 @@ private:
       bool is_given = all_finite(given, size);
       if (is_given && field.row->size == 16) {
         is_given = pose_matrix(given, numbers);
-        count_refused(!is_given);
+        report_.refused.fetch_add(!is_given, std::memory_order_relaxed);
       } else if (is_given && field.row->size == 6) {
         angular_first(given, numbers);
       } else if (is_given) {
@@ -326,11 +325,6 @@ private:
       if (std::strcmp(each.row->name, rate.row->position) == 0) {return !each.is_given[k];}
     }
     return false;
-  }
-
-  void count_refused(bool is_refused) noexcept
-  {
-    report_.refused.fetch_add(is_refused, std::memory_order_relaxed);
   }
 
   const RunnerSettings settings_;

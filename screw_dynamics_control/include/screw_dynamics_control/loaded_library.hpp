@@ -130,8 +130,8 @@ public:
   {
     if (!expected.empty() && expected != found) {
       fail(
-        "is for " + what + " " + in_quotes(name) + " with hash " + found + ", expected " + expected +
-        ": write it again for the " + what + " of this program");
+        "is for " + what + " " + in_quotes(name) + " with hash " + found + ", expected " +
+        expected + ": write it again for the " + what + " of this program");
     }
   }
 
@@ -218,7 +218,7 @@ private:
 
   void * opened() const
   {
-    // The number belongs to this library as long as it is loaded, so that no two have the same name.
+    // The number belongs to this library while it is loaded: no two have the same name.
     void * const library = dlopen(named(file_).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) {fail(std::string("cannot be loaded: ") + dlerror());}
     return library;

@@ -67,7 +67,7 @@ class RepeatedOutputs:
     publisher : rclpy.publisher.Publisher
     template : Template
     sources : sequence of Channel
-        The outputs; empty if there are none of these.
+        The outputs, all or none of them with `is_put`; empty if there are none of these.
     missing : float
         Replaces numbers that are not valid.
     is_open : (1,) array of int64
@@ -93,14 +93,12 @@ class RepeatedOutputs:
         self._lost = np.full(numbers.size, missing)
         ends = np.cumsum([sum(each.size for each in source.arrays) for source in sources])
         flag, age = np.zeros(1, np.uint8), np.zeros(1)
-        self._parts = [
-            copied_part(source, part, flag, age, missing)
-            for source, part in zip(sources, np.split(numbers, ends[:-1]))
-        ]
-        gates = [Gate(TRUE, is_open)]
-        if not sources or any(map(is_put, sources)):
-            gates.append(NO_OUTPUT)
-        encoder = Encoder(template, self._parts)
+        self._targets = np.split(numbers, ends[:-1])
+        encoder = Encoder(
+            template,
+            [copied_part(*each, flag, age, missing) for each in zip(sources, self._targets)],
+        )
+        gates = [NO_OUTPUT] if all(map(is_put, sources)) else [Gate(TRUE, is_open)]
         self.channel = Channel(publisher, encoder, gates=gates, rank=RANK, follows_states=False)
         for source in sources:
             source.readers.append(self.channel)
@@ -109,13 +107,12 @@ class RepeatedOutputs:
         self._seen, self._since, self.is_lost = 0, -np.inf, True
 
     def repeat(self, stamp: int) -> None:
-        """Publish the numbers of an output that is not published for joint states."""
-        if self._is_open[0] == NOT_VALID:
-            return
-        for source, part in zip(self._sources, self._parts):
-            is_valid = is_put(source) or source.state == VALID
-            part.data[:] = np.hstack(source.arrays) if is_valid else part.missing
-        self.channel.publish(packed(stamp))
+        """Publish numbers of `Channel.put`, if all of them have a stamp [ns]."""
+        is_complete = all(each.valid_stamp == stamp for each in self._sources)
+        if is_complete and self._is_open[0] == VALID:
+            for source, target in zip(self._sources, self._targets):
+                target[:] = np.hstack(source.arrays)
+            self.channel.publish(packed(stamp))
 
     def look(self, now: float, timeout: float) -> bool:
         """Return whether subscribers are to receive that the numbers are not valid."""
@@ -142,8 +139,8 @@ class RepeatedOutputs:
 
 
 def is_put(channel: Channel) -> bool:
-    """Whether an output is published for other messages than joint states."""
-    return any(gate is NO_OUTPUT for gate in channel.gates)
+    """Whether an output is published by `Channel.put`, not for joint states."""
+    return tuple(channel.gates[:1]) == (NO_OUTPUT,)
 
 
 class ControllerTopics:
@@ -185,6 +182,10 @@ class ControllerTopics:
                 self._add(publisher, template, list(found.values()), 0.0)
         wanted = parameters_of.interfaces(self._parameters[parameters_of.INTERFACES])
         found = self._found(wanted, channels) if StatisticsNames is not None else {}
+        put = [name for name, each in found.items() if is_put(each)]
+        for name in put if len(put) < len(found) else ():
+            self._absent.append(f'{wanted[name]} of a sensor needs a separate component')
+            del found[name]
         if found:
             self._bind_interfaces(found)
         for timer in self._timers:

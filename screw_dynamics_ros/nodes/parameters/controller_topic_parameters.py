@@ -52,7 +52,8 @@ TABLE = (
     Specification(
         TIMEOUT,
         0.1,
-        'Time without an output after which its repetitions for ros2_control are zeros or NaN [s].',
+        'Time without an output after which its repetitions for ros2_control are zeros or NaN [s]; '
+        'more than the period of joint states.',
         minimum=0.005,
         maximum=10.0,
     ),

@@ -61,7 +61,8 @@ def read_joint_commands(
     The format is that of `joint_state_topic_hardware_interface`: `name` lists all joints of a
     component; each array has numbers only for joints with that command interface. An array as long
     as `name` has a number for each joint; otherwise the `<ros2_control>` tags of the description
-    assign the numbers. NaN marks an unclaimed command interface and is ignored.
+    assign the numbers. NaN marks an unclaimed command interface and is ignored; before a controller
+    has written, all are NaN, and the command is for no joint.
 
     Parameters
     ----------
@@ -90,13 +91,13 @@ def read_joint_commands(
     }
     rows = [[by_joint.get(name, np.nan) for name in joints] for by_joint in given.values()]
     commanded = [k for k, numbers in enumerate(zip(*rows)) if any(x == x for x in numbers)]
-    if not commanded:
-        raise ArgumentError(
-            f'the message has no number for {shorten(names) or "any joint"}; position, velocity '
-            'and effort are empty or NaN'
-        )
     others = {*joints} - {joints[k] for k in commanded}
     without = [name for name in names if name in others and any(name in x for x in given.values())]
+    if not commanded and not without:
+        raise ArgumentError(
+            f'the message has no number for {shorten(names) or "any joint"}; position, velocity '
+            'and effort are empty'
+        )
     left_out = f'no command for {shorten(without)}: all numbers are NaN' if without else ''
     numbers = np.array(rows)[:, commanded]
     return command_of(commanded, **dict(zip(INTERFACES, numbers))), left_out

@@ -13,9 +13,10 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from screw_dynamics_ros.core.simulation.joint_sensor import QUANTITIES, JointSensor, SensorFaults
-from screw_dynamics_ros.nodes.simulation.plant import Motors
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.status import Status
+
+from .plant import Motors
 
 PREFIX = 'faults.'
 ENFORCE = f'{PREFIX}enforce_command_limits'

@@ -138,6 +138,7 @@ class Channel(ChannelRecord):
         assert isinstance(self.message, Template)
         self.send(self.message.fill(numbers, stamp))
         self.published += 1
+        self.valid_stamp = stamp
         if self.repeat is not None:
             self.repeat(stamp)
 

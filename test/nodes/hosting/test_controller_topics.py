@@ -238,6 +238,34 @@ def test_the_compensated_wrench_of_a_sensor_is_repeated(bench):
     np.testing.assert_array_equal(numbers(watched(made, 0.02)[topic]), np.zeros(6))
 
 
+def test_wrenches_of_one_sensor_message_are_together(bench):
+    """Not one of this message and another of the message before."""
+    pytest.importorskip('pal_statistics_msgs.msg')
+    made = bench(
+        WristSensor,
+        frames=['panda_link7'],
+        sensor_frame='panda_hand_tcp',
+        state_interface_component='sensor',
+        state_interfaces=['here=wrench', 'there=wrench_at/panda_link7'],
+    )
+    for _ in range(40):
+        assert '/sensor/values' not in state(made)
+    for force in (5.0, 7.0):
+        state(made)
+        message = WrenchStamped()
+        message.header.frame_id = 'panda_hand_tcp'
+        message.wrench.force.x = force
+        seconds, nanoseconds = divmod(made.clock.time_ns(), 10**9)
+        message.header.stamp.sec, message.header.stamp.nanosec = seconds, nanoseconds
+        made.sent.clear()
+        made.part._on_wrench(message)
+        (values,) = (data for topic, data in made.sent if topic == '/sensor/values')
+        found = np.frombuffer(values[28:], np.float64, 12)
+        sent = dict(made.sent)
+        for topic, part in (('wrench', found[:6]), ('wrench_at/panda_link7', found[6:])):
+            np.testing.assert_array_equal(numbers(sent[f'/life/wrist_sensor/{topic}']), part)
+
+
 @pytest.mark.parametrize(
     ('values', 'text'),
     [

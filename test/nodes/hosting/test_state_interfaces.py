@@ -197,6 +197,29 @@ def test_another_robot_has_another_version(bench, names):
     assert 'wrench/panda_hand_tcp is not one of' in made.host.controller_topics.status().summary
 
 
+def test_a_wrench_that_is_never_observable_leaves_the_others(bench, names):
+    """Two joints do not show six components."""
+    made = bench(
+        state_interface_component='estimates',
+        state_interfaces=['tool=wrench/tip', 'weight=gravity'],
+    )
+    describe(made, OTHER)
+    _, values, _ = decoded(states(made, 5)['/estimates/values'])
+    assert np.isnan(values[:6]).all()
+    assert np.isfinite(values[6:]).all()
+    assert len(values) == 8
+
+
+def test_outputs_of_a_sensor_need_another_component(bench, names, monkeypatch):
+    """They come at other times than joint states."""
+    monkeypatch.setattr(controller_topics, 'is_put', lambda each: each.topic.endswith('/contact'))
+    made = bench(**INTERFACES)
+    assert 'contact of a sensor needs a separate component' in (
+        made.host.controller_topics.status().summary
+    )
+    assert not [name for name in names[-1][0] if 'touch' in name]
+
+
 def test_the_generated_tag_has_these_interfaces(bench, names):
     made = bench(**INTERFACES)
     tag = made.host.controller_topics.status().values['<ros2_control>']

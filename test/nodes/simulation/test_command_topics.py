@@ -106,6 +106,20 @@ def test_joint_commands_answer_the_stamp_they_carry(made):
     assert "'nose'" in made.status.summary
 
 
+def test_joint_commands_of_no_controller_answer_without_a_command(made):
+    """As joint_state_topic_hardware_interface sends them before a controller has written."""
+    made.numbers(EFFORT, 1.0, 2.0)
+    made.send('joint_commands', JointState(name=JOINTS, effort=[float('nan')] * 2))
+    assert made.answers == [0, 0]
+    assert made.arm.targets.sources == ['~/effort_commands'] * 2
+    assert made.status.summary == (
+        'joint_commands: no command for joint1, joint2: all numbers are NaN'
+    )
+    made.send('joint_commands', JointState(name=JOINTS))
+    assert made.answers == [0, 0]
+    assert 'the message has no number for joint1, joint2' in made.status.summary
+
+
 def test_a_trajectory_begins_at_the_present_state(made):
     """Linear between points without velocities."""
     start = made.plant.positions.copy()

@@ -99,7 +99,7 @@ def test_position_and_effort_of_a_trajectory_controller_step_by_step():
     driven = Driven(text=tagged)
     message = JointState(name=names, position=[NAN] * 2, effort=[NAN] * 2)
     driven.send('joint_commands', message)
-    assert 'the message has no number' in driven.status.summary
+    assert 'no command for joint1, joint2: all numbers are NaN' in driven.status.summary
     driven.step(3)
     for k in range(200):
         angle = 0.03 * k

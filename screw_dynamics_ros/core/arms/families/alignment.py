@@ -18,12 +18,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.linear import cross
-from screw_dynamics_ros.core.reproducible import arctangent, norm, reproducible
-from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
-from screw_dynamics_ros.core.types import Array
-
+from ...lie import screws, se3
+from ...linear import cross
+from ...reproducible import arctangent, norm, reproducible
+from ...tree.multibody_tree import rotation_of_z_to
+from ...types import Array
 from .chain import SerialChain
 
 RIGHT_ANGLE = 0.5 * np.pi

@@ -27,11 +27,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import float_array, is_number, vector
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import float_array, is_number, vector
+from ...errors import ArgumentError, UnknownNameError
+from ...lie import se3
+from ...types import Array
 from ..inverse.position import check_targets, rigid_defect
 from .branches import DiscardedCandidate, LimitImages, separation
 from .chain import SerialChain

@@ -23,21 +23,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from screw_dynamics_ros.core.compile.calls import compiled_stacks
-from screw_dynamics_ros.core.compile.kernels import (
-    Kernel,
-    KernelSpecification,
-    in_parallel,
-    make_kernel,
-)
-from screw_dynamics_ros.core.compile.program.recorded_arrays import both, choice, plain, recorded
-from screw_dynamics_ros.core.compile.program.tracing import clamp
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
-from screw_dynamics_ros.core.kinematics.poe import link_pose
-from screw_dynamics_ros.core.linear import numbers, zeros
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
-
+from ...compile.calls import compiled_stacks
+from ...compile.kernels import Kernel, KernelSpecification, in_parallel, make_kernel
+from ...compile.program.recorded_arrays import both, choice, plain, recorded
+from ...compile.program.tracing import clamp
+from ...errors import ArgumentError, DescriptionError
+from ...kinematics.poe import link_pose
+from ...linear import numbers, zeros
+from ...tree.multibody_tree import Tree
+from ...types import Array
 from ..inverse import position
 from ..inverse.position import (
     MAX_DEFECT,

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
-from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.reproducible import reproducible
-from screw_dynamics_ros.core.tree.joint_limits import position_limits
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from ...errors import ArgumentError, DescriptionError, UnknownNameError
+from ...lie import screws, se3
+from ...reproducible import reproducible
+from ...tree.joint_limits import position_limits
+from ...tree.multibody_tree import Tree
+from ...types import Array
 
 
 @dataclass(frozen=True, eq=False)

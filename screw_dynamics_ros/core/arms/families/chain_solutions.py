@@ -16,20 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.calls import compiled_into
-from screw_dynamics_ros.core.compile.kernels import Kernel, KernelSpecification, make_kernel
-from screw_dynamics_ros.core.compile.program.tracing import clamp
-from screw_dynamics_ros.core.kinematics.pose_error import pose_error
-from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.linear import (
-    inverse_factors,
-    solve_positive_definite,
-    symmetric,
-    triangular_factor,
-)
-from screw_dynamics_ros.core.reproducible import sine_cosine, total
-from screw_dynamics_ros.core.types import Array
-
+from ...compile.calls import compiled_into
+from ...compile.kernels import Kernel, KernelSpecification, make_kernel
+from ...compile.program.tracing import clamp
+from ...kinematics.pose_error import pose_error
+from ...lie import screws, se3
+from ...linear import inverse_factors, solve_positive_definite, symmetric, triangular_factor
+from ...reproducible import sine_cosine, total
+from ...types import Array
 from ..inverse.position import squared_distance
 from .chain import SerialChain
 

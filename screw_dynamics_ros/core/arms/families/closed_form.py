@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.compile.calls import compiled_stacks
-from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
-from screw_dynamics_ros.core.compile.program.recorded_arrays import both, choice
-from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.types import Array
-
+from ...compile.calls import compiled_stacks
+from ...compile.kernels import KernelSpecification, make_kernel
+from ...compile.program.recorded_arrays import both, choice
+from ...linear import zeros
+from ...types import Array
 from ..inverse.position import squared_distance
 from .chain import SerialChain
 from .chain_solutions import MAX_RESIDUAL, MAX_START_RESIDUAL, NONE_LOST, ChainSolutions, polished

@@ -34,11 +34,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.program.tracing import arctangent
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.linear import is_zero, zeros
-from screw_dynamics_ros.core.types import Array
-
+from ...compile.program.tracing import arctangent
+from ...lie import se3
+from ...linear import is_zero, zeros
+from ...types import Array
 from . import trigonometric_polynomial
 from .line_coordinates import SIZE, displacement_matrix, line_coordinates, rotation_terms
 

@@ -14,14 +14,13 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import is_number
-from screw_dynamics_ros.core.description.robot_description import Limits, RobotDescription
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.product_of_exponentials import SpatialScrews
-from screw_dynamics_ros.core.kinematics.robot_geometry import description_of
-from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import is_number
+from ...description.robot_description import Limits, RobotDescription
+from ...errors import ArgumentError
+from ...kinematics.product_of_exponentials import SpatialScrews
+from ...kinematics.robot_geometry import description_of
+from ...lie import screws, se3
+from ...types import Array
 from .alignment import Placement, align, first_of_the_least, settled
 from .chain import SerialChain
 

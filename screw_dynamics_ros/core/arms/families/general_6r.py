@@ -11,17 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.calls import compiled_into
-from screw_dynamics_ros.core.compile.kernels import (
-    Kernel,
-    KernelSpecification,
-    in_parallel,
-    make_kernel,
-)
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.types import Array
-
+from ...compile.calls import compiled_into
+from ...compile.kernels import Kernel, KernelSpecification, in_parallel, make_kernel
+from ...errors import ArgumentError
+from ...lie import se3
+from ...types import Array
 from . import trigonometric_polynomial
 from .chain import SerialChain
 from .elimination import (

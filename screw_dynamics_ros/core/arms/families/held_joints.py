@@ -19,11 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.linear import cross
-from screw_dynamics_ros.core.reproducible import norm, sine_cosine
-from screw_dynamics_ros.core.types import Array
-
+from ...lie import se3
+from ...linear import cross
+from ...reproducible import norm, sine_cosine
+from ...types import Array
 from .chain import SerialChain
 from .elimination import ArmConstants, Elimination, Place
 from .general_6r import compiled_elimination, scaled

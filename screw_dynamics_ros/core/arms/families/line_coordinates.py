@@ -23,9 +23,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.types import Array
+from ...lie import se3, so3
+from ...linear import zeros
+from ...types import Array
 
 SIZE = 15
 

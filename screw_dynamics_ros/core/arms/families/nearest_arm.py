@@ -15,9 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.types import Array
-
+from ...lie import se3
+from ...types import Array
 from .chain import SerialChain
 from .family import Family
 

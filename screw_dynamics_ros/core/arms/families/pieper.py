@@ -29,9 +29,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.linear import cross
-from screw_dynamics_ros.core.types import Array
-
+from ...linear import cross
+from ...types import Array
 from ..inverse.singularities import common_point
 from .alignment import are_parallel
 from .chain import SerialChain

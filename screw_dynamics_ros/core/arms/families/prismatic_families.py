@@ -19,14 +19,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.compile.program.tracing import arctangent
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.linear import cross
-from screw_dynamics_ros.core.reproducible import norm, reproducible
-from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
-from screw_dynamics_ros.core.types import Array
-
+from ...compile.program.tracing import arctangent
+from ...errors import ArgumentError
+from ...lie import screws, se3
+from ...linear import cross
+from ...reproducible import norm, reproducible
+from ...tree.multibody_tree import rotation_of_z_to
+from ...types import Array
 from ..inverse.singularities import common_point
 from .alignment import align, are_parallel, are_perpendicular, distance, frame_on_axis
 from .chain import SerialChain

@@ -11,10 +11,9 @@ from functools import cache, lru_cache, partial
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.types import Array
-
+from ...errors import ArgumentError
+from ...lie import se3
+from ...types import Array
 from .chain import SerialChain
 from .chain_solutions import (
     BATCH_SIZE,

@@ -19,13 +19,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.compile.program.tracing import clamp
-from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.linear import cross
-from screw_dynamics_ros.core.reproducible import arctangent as angle_of
-from screw_dynamics_ros.core.reproducible import reproducible, sine_cosine
-from screw_dynamics_ros.core.types import Array
-
+from ...compile.program.tracing import clamp
+from ...lie import screws, se3
+from ...linear import cross
+from ...reproducible import arctangent as angle_of
+from ...reproducible import reproducible, sine_cosine
+from ...types import Array
 from ..inverse.singularities import common_point
 from .alignment import are_perpendicular, distance, either_sign, frame_on_axis, point, unless_zero
 from .chain import SerialChain

@@ -20,12 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.compile.program.tracing import arctangent
-from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.linear import cross
-from screw_dynamics_ros.core.reproducible import reproducible
-from screw_dynamics_ros.core.types import Array
-
+from ...compile.program.tracing import arctangent
+from ...lie import se3, so3
+from ...linear import cross
+from ...reproducible import reproducible
+from ...types import Array
 from ..inverse.singularities import common_point
 from .chain import SerialChain
 from .family import GEOMETRY_TOLERANCE

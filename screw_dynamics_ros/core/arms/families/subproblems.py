@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.program.tracing import arctangent as arctangent
-from screw_dynamics_ros.core.compile.program.tracing import clamp
-from screw_dynamics_ros.core.lie import so3
-from screw_dynamics_ros.core.reproducible import total
-from screw_dynamics_ros.core.types import Array
+from ...compile.program.tracing import arctangent as arctangent
+from ...compile.program.tracing import clamp
+from ...lie import so3
+from ...reproducible import total
+from ...types import Array
 
 #: A wrist angle is not determined by its rotation from here on: sines of the bend [1].
 UNDETERMINED_SINE = 1e-8

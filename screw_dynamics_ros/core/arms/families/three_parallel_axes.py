@@ -19,11 +19,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.compile.program.recorded_arrays import minimum
-from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.reproducible import reproducible
-from screw_dynamics_ros.core.types import Array
-
+from ...compile.program.recorded_arrays import minimum
+from ...lie import screws, se3
+from ...reproducible import reproducible
+from ...types import Array
 from ..inverse.singularities import common_point
 from .alignment import (
     are_parallel,

@@ -16,9 +16,9 @@ from functools import cache
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.calls import compiled_into
-from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
-from screw_dynamics_ros.core.types import Array
+from ...compile.calls import compiled_into
+from ...compile.kernels import KernelSpecification, make_kernel
+from ...types import Array
 
 COEFFICIENT_TOLERANCE = 1e-15  # of a coefficient, relative to the largest
 MIN_DIVISOR, INFINITY = 1e-200, 1e30

@@ -25,12 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.calls import compiled_into
-from screw_dynamics_ros.core.compile.kernels import KernelSpecification, in_parallel, make_kernel
-from screw_dynamics_ros.core.compile.program.tracing import arctangent
-from screw_dynamics_ros.core.linear import cross
-from screw_dynamics_ros.core.types import Array
-
+from ...compile.calls import compiled_into
+from ...compile.kernels import KernelSpecification, in_parallel, make_kernel
+from ...compile.program.tracing import arctangent
+from ...linear import cross
+from ...types import Array
 from . import trigonometric_polynomial
 from .elimination import waves_of
 from .general_6r import possibly_real

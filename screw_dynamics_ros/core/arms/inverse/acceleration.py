@@ -16,8 +16,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.types import Array
-
+from ...types import Array
 from .velocity import inverse_velocity, matrix, rate
 
 

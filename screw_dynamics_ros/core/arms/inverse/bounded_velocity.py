@@ -23,10 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import check_number
+from ...errors import ArgumentError
+from ...types import Array
 from .inequalities import Inequalities, least_squares_within
 from .velocity import ROUNDING_TOLERANCE, TASK_TOLERANCE, matrix, rate
 from .velocity_bounds import Bounds

@@ -32,13 +32,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number, vector
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.reconstruction import integrate
-from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import check_number, vector
+from ...errors import ArgumentError
+from ...kinematics.reconstruction import integrate
+from ...lie import screws, se3
+from ...tree.multibody_tree import Tree
+from ...types import Array
 from .bounded_velocity import joint_limited_velocity
 from .link_motion import per_link
 from .singularity_policies import PolicyStatus, SingularityPolicy, SingularityStatus, check_policy

@@ -28,12 +28,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import newton_euler_torques
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
-
+from ...dynamics.inverse_dynamics import newton_euler_torques
+from ...errors import ArgumentError
+from ...lie.screw_systems import TOLERANCE
+from ...tree.multibody_tree import Tree
+from ...types import Array
 from .velocity import ROUNDING_TOLERANCE, TASK_TOLERANCE, matrix, rate
 from .weighted_inverse import WeightedInverse, length_metric
 

@@ -28,12 +28,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import float_array
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.least_squares import non_negative_least_squares
-from screw_dynamics_ros.core.lie.screw_systems import null_space
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import float_array
+from ...errors import ArgumentError
+from ...least_squares import non_negative_least_squares
+from ...lie.screw_systems import null_space
+from ...types import Array
 from .link_motion import LinkMotion, stacked_jacobian
 from .velocity import matrix, rate, selected_rows
 from .velocity_bounds import Bounds

@@ -14,11 +14,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import vector
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.tree.joint_limits import Coordinates
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import vector
+from ...errors import ArgumentError, UnknownNameError
+from ...tree.joint_limits import Coordinates
+from ...types import Array
 from .weighted_inverse import finite
 
 Links = str | Sequence[str]

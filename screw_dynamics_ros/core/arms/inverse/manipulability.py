@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE, rank
-from screw_dynamics_ros.core.types import Array
+from ...lie.screw_systems import TOLERANCE, rank
+from ...types import Array
 
 #: The numbers of a `Dexterity` in its order.
 MEASURES = ('smallest_singular_value', 'condition_number', 'rank', 'manipulability')

@@ -15,18 +15,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.arguments import check_count, check_number
-from screw_dynamics_ros.core.compile.calls import compiled_into
-from screw_dynamics_ros.core.compile.kernels import Kernel, KernelSpecification, make_kernel
-from screw_dynamics_ros.core.compile.program.tracing import clamp
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.jacobians import jacobian
-from screw_dynamics_ros.core.kinematics.poe import link_pose
-from screw_dynamics_ros.core.kinematics.pose_error import pose_error
-from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric
-from screw_dynamics_ros.core.tree.joint_limits import position_limits
-from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, Tree
-from screw_dynamics_ros.core.types import Array
+from ...arguments import check_count, check_number
+from ...compile.calls import compiled_into
+from ...compile.kernels import Kernel, KernelSpecification, make_kernel
+from ...compile.program.tracing import clamp
+from ...errors import ArgumentError
+from ...kinematics.jacobians import jacobian
+from ...kinematics.poe import link_pose
+from ...kinematics.pose_error import pose_error
+from ...linear import solve_positive_definite, symmetric
+from ...tree.joint_limits import position_limits
+from ...tree.multibody_tree import JointLimits, Tree
+from ...types import Array
 
 MIN_DAMPING = 1e-12  # keeps the normal equations solvable in a singular configuration
 

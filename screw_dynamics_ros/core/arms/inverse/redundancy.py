@@ -50,11 +50,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import vector
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import vector
+from ...errors import ArgumentError
+from ...tree.multibody_tree import Tree
+from ...types import Array
 from .bounded_velocity import JointLimitedResult, joint_limited_velocity
 from .link_motion import DifferentiableMotion
 from .task_priority import Task, TaskLevel, TaskPriorityResult, level, task_priority

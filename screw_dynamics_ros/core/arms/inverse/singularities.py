@@ -27,12 +27,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.linear import cross, least_squares
-from screw_dynamics_ros.core.reproducible import reproducible
-from screw_dynamics_ros.core.types import Array
-
+from ...errors import ArgumentError
+from ...lie.screw_systems import TOLERANCE
+from ...linear import cross, least_squares
+from ...reproducible import reproducible
+from ...types import Array
 from .velocity import matrix
 from .weighted_inverse import WeightedInverse, finite, length_metric, metric, structural_rank
 

@@ -29,10 +29,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import check_number
+from ...errors import ArgumentError
+from ...types import Array
 from .bounded_velocity import joint_limited_velocity
 from .link_motion import DifferentiableMotion, stacked_jacobian
 from .singularities import smallest_singular_value

@@ -24,10 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.types import Array
-
+from ...errors import ArgumentError
+from ...lie.screw_systems import TOLERANCE
+from ...types import Array
 from .link_motion import LinkMotion, stacked_bias, stacked_jacobian
 from .velocity import matrix, rate, selected_rows, verdict
 from .weighted_inverse import AdaptiveDamping, WeightedInverse, metric

@@ -24,11 +24,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import vector
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import vector
+from ...errors import ArgumentError
+from ...lie.screw_systems import TOLERANCE
+from ...types import Array
 from .weighted_inverse import AdaptiveDamping, WeightedInverse, finite
 
 #: A task is reached if its residual is smaller than this part of it.

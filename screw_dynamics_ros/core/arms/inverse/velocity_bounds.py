@@ -23,11 +23,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number, float_array
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.tree.multibody_tree import JointLimits, Tree
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import check_number, float_array
+from ...errors import ArgumentError
+from ...tree.multibody_tree import JointLimits, Tree
+from ...types import Array
 from .velocity import rate
 
 

@@ -26,10 +26,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number, float_array
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.types import Array
+from ...arguments import check_number, float_array
+from ...errors import ArgumentError
+from ...lie.screw_systems import TOLERANCE
+from ...types import Array
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from screw_dynamics_ros.core.types import Array
-
+from ...types import Array
 from ..llvm import native
 from .layout import DATA, DIMENSIONS, GRAVITY, ND, OUT, TUPLE_ITEMS, TUPLE_SIZE, TYPE, c_api
 from .writer import Addresses, EntryWriter, Shape

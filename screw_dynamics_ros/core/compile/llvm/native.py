@@ -18,8 +18,9 @@ from functools import cache
 from io import BytesIO
 from typing import Any, NamedTuple
 
-from screw_dynamics_ros.core.errors import BackendError
 from screw_dynamics_ros.pipes import framed, receive
+
+from ...errors import BackendError
 
 ENVIRONMENT_VARIABLE = 'SCREW_DYNAMICS_PROCESSOR'
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from screw_dynamics_ros.core.errors import ArgumentError
-
+from ...errors import ArgumentError
 from ..program.tracing import Program
 from . import native
 from .module import scalar_kernel

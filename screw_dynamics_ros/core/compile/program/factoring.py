@@ -34,8 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.reproducible import total
-
+from ...reproducible import total
 from .tracing import (
     Operation,
     Program,

@@ -25,9 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core import linear
-from screw_dynamics_ros.core.errors import NotRecordableError
-
+from ... import linear
+from ...errors import NotRecordableError
 from .tracing import Scalar
 
 #: Functions of NumPy that work on arrays of objects.

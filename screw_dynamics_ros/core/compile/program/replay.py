@@ -23,9 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.types import Array
-
+from ...errors import ArgumentError
+from ...types import Array
 from .recorded_arrays import choice
 from .tracing import WITH_CONSTANT, Element, Operation, Program, Scalar, arctangent, clamp
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import NotRecordableError
+from ...errors import NotRecordableError
 
 # An element is the index of an earlier operation (int) or a constant (float).
 Element = int | float

@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from screw_dynamics_ros.core.errors import ArgumentError
-
+from ...errors import ArgumentError
 from ..program.tracing import Operation, Program
 from .c_body import CBody
 from .c_sincos import FUNCTION as SINCOS

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.types import Array
-
+from ...errors import ArgumentError
+from ...types import Array
 from ..typed.functions import BOOL, FLOAT, INT
 from ..typed.records import WORD, Record, address
 from .c_source import in_comment

@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from textwrap import wrap
 from typing import Any
 
-from screw_dynamics_ros.core.errors import ArgumentError
-
+from ...errors import ArgumentError
 from ..typed.functions import declaration_of
 from ..typed.library import Module
 from .c_source import in_comment

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ArgumentError
+from ...errors import ArgumentError
 
 #: Types of C: addresses are `int`, or arrays; `i32` is an `int` of which 32 bits are passed.
 C_TYPES: dict[str, Any] = {

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.errors import ArgumentError
+from ...errors import ArgumentError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

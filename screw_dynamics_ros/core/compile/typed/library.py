@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ArgumentError, BackendError
-
+from ...errors import ArgumentError, BackendError
 from .. import cache as disk
 from .. import sources
 from ..llvm import native

@@ -18,8 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ArgumentError
-
+from ...errors import ArgumentError
 from .functions import Bytes, Floats, Ints
 
 _FORMATS: Any = [struct.Struct(f'<{code}') for code in 'Iiqd']

@@ -25,8 +25,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar, Union, get_args, get_orig
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ArgumentError
-
+from ...errors import ArgumentError
 from .external import address_of
 from .functions import BOOL, BYTES, FLOAT, FLOATS, INT, INTS, TYPES, TypedFunctionError, ValueType
 

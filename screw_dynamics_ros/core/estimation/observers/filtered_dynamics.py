@@ -30,8 +30,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from screw_dynamics_ros.core.types import Array
-
+from ...types import Array
 from .observer import FirstOrderObserver, Sample
 
 

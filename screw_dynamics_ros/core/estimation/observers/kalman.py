@@ -28,9 +28,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric
-from screw_dynamics_ros.core.types import Array
-
+from ...linear import solve_positive_definite, symmetric
+from ...types import Array
 from .observer import Observer, Sample
 
 

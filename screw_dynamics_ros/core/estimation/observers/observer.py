@@ -17,9 +17,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from screw_dynamics_ros.core.compile.typed.functions import typed
-from screw_dynamics_ros.core.types import Array
-
+from ...compile.typed.functions import typed
+from ...types import Array
 from .steps import SETTLING_TIME_CONSTANTS
 
 #: Quantities of a sample for observers, for the n joints with measured efforts: velocities (n,),

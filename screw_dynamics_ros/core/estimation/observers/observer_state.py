@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
-from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.core.state_clock import StateClock
-from screw_dynamics_ros.core.types import Array
-
+from ...compile.typed.functions import Floats, typed
+from ...compile.typed.records import Record
+from ...state_clock import StateClock
+from ...types import Array
 from ..delay_line import DelayLine, advance_line, keep_row, restart_line
 from .observer import is_settled
 from .parameters import values_of_joints

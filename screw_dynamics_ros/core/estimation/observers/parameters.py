@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.types import Array
+from ...errors import ArgumentError, UnknownNameError
+from ...types import Array
 
 Default = float | tuple[float, ...] | tuple[str, ...]
 

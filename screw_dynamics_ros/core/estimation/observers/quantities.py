@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from screw_dynamics_ros.core.robot.actuated_robot import Source
-from screw_dynamics_ros.core.robot.fused_kernel import Formula
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.types import Array
-
+from ...robot.actuated_robot import Source
+from ...robot.fused_kernel import Formula
+from ...robot.robot import Robot
+from ...types import Array
 from ..delay_line import delayed
 from ..effort_terms import (
     CORIOLIS,

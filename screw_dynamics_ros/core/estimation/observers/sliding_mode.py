@@ -51,10 +51,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.program.tracing import clamp
-from screw_dynamics_ros.core.linear import symmetric
-from screw_dynamics_ros.core.types import Array
-
+from ...compile.program.tracing import clamp
+from ...linear import symmetric
+from ...types import Array
 from .observer import Observer, Sample
 
 VECTORS, MATRICES = 7, 6  # numbers of (n,) and (n, n) arrays in a state

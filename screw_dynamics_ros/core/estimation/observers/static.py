@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from screw_dynamics_ros.core.types import Array
-
+from ...types import Array
 from .observer import Observer, Sample
 
 

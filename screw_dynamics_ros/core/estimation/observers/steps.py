@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
-from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
-from screw_dynamics_ros.core.compile.typed.records import Record
+from ...compile.typed.functions import Floats, typed
+from ...compile.typed.memory import copy_bytes
+from ...compile.typed.records import Record
 
 SETTLING_TIME_CONSTANTS = 5.0  # time constants after which 99.3 % of a torque are estimated
 

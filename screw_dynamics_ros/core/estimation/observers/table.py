@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from screw_dynamics_ros.core.types import Array
-
+from ...types import Array
 from .filtered_dynamics import FilteredDynamics
 from .generalized_momentum import GeneralizedMomentum
 from .kalman import MomentumKalmanFilter

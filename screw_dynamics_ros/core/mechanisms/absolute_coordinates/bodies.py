@@ -11,15 +11,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import float_array, vector
-from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.lie._arrays import check_pose
-from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import float_array, vector
+from ...description.body_inertia import Inertia
+from ...description.rigid_body import RigidBody
+from ...errors import ArgumentError, InertiaError, UnknownNameError
+from ...lie import se3
+from ...lie._arrays import check_pose
+from ...tree.multibody_tree import rotation_of_z_to
+from ...types import Array
 from .groups import SE3, check_group
 from .lower_pairs import LowerPair
 

@@ -41,10 +41,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.lie import quaternions, so3
-from screw_dynamics_ros.core.linear import cross, times, zeros
-from screw_dynamics_ros.core.types import Array
-
+from ...lie import quaternions, so3
+from ...linear import cross, times, zeros
+from ...types import Array
 from .bodies import GROUND, AbsoluteBody, ConstraintJoint
 from .groups import SE3, SO3xR3
 

@@ -19,10 +19,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import vector
-from screw_dynamics_ros.core.errors import InfeasibleConstraintsError
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import vector
+from ...errors import InfeasibleConstraintsError
+from ...types import Array
 from .system import AbsoluteSystem
 
 #: Largest displacement in one step [rad, m]: Newton's method from further away goes astray.

@@ -25,9 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.lie import screw_systems
-from screw_dynamics_ros.core.types import Array
-
+from ...lie import screw_systems
+from ...types import Array
 from .bodies import GROUND, AbsoluteBody, ConstraintJoint
 from .groups import SE3, ConfigurationGroup, SO3xR3
 from .system import AbsoluteSystem

@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.errors import UnknownNameError
-from screw_dynamics_ros.core.lie import so3
-from screw_dynamics_ros.core.types import Array
-
+from ...description.body_inertia import Inertia
+from ...errors import UnknownNameError
+from ...lie import so3
+from ...types import Array
 from .bodies import GROUND, AbsoluteBody, ConstraintJoint, frame
 from .groups import SE3
 from .lower_pairs import SPHERICAL

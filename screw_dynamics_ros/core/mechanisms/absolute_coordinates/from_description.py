@@ -11,21 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.description.file_entries import (
-    check_keys,
-    name_of,
-    number_of,
-    numbers_of,
-)
-from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.description.robot_description import Joint, RobotDescription
-from screw_dynamics_ros.core.description.xml_document import rotation_from_rpy
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
-from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.tree.multibody_tree import mimic_map
-from screw_dynamics_ros.core.types import Array
-
+from ...description.body_inertia import Inertia
+from ...description.file_entries import check_keys, name_of, number_of, numbers_of
+from ...description.rigid_body import RigidBody
+from ...description.robot_description import Joint, RobotDescription
+from ...description.xml_document import rotation_from_rpy
+from ...errors import ArgumentError, DescriptionError, UnknownNameError
+from ...lie import se3, so3
+from ...tree.multibody_tree import mimic_map
+from ...types import Array
 from .bodies import GROUND, AbsoluteBody, ConstraintJoint, frame, rigid_body
 from .body_equations import SHIFT_COMPONENT, TURN_COMPONENT, Coupling
 from .constraint_projection import project_configuration

@@ -26,9 +26,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import UnknownNameError
-from screw_dynamics_ros.core.lie import joint_groups
-from screw_dynamics_ros.core.types import Array
+from ...errors import UnknownNameError
+from ...lie import joint_groups
+from ...types import Array
 
 SE3, SO3xR3 = 'SE(3)', 'SO(3) x R^3'
 

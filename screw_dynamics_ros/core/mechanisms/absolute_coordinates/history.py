@@ -11,11 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number, vector
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.integration import Integrator, RungeKutta
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import check_number, vector
+from ...errors import ArgumentError
+from ...integration import Integrator, RungeKutta
+from ...types import Array
 from .system import AbsoluteSystem
 
 

@@ -34,11 +34,11 @@ from functools import cached_property
 
 import numpy as np
 
-from screw_dynamics_ros.core.arguments import is_number
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.lie import so3
-from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.types import Array
+from ...arguments import is_number
+from ...errors import ArgumentError, UnknownNameError
+from ...lie import so3
+from ...linear import zeros
+from ...types import Array
 
 #: The components of a twist (omega, v), as messages name them.
 COMPONENTS = tuple(f'{kind} {axis}' for kind in ('rotation about', 'shift along') for axis in 'xyz')

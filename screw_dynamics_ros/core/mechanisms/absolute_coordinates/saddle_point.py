@@ -35,10 +35,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.errors import InfeasibleConstraintsError
-from screw_dynamics_ros.core.lie import screw_systems
-from screw_dynamics_ros.core.linear import solve_positive_definite, sparse_product, symmetric, zeros
-from screw_dynamics_ros.core.types import Array
+from ...errors import InfeasibleConstraintsError
+from ...lie import screw_systems
+from ...linear import solve_positive_definite, sparse_product, symmetric, zeros
+from ...types import Array
 
 if TYPE_CHECKING:
     from scipy import sparse

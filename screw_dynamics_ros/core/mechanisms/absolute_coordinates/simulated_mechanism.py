@@ -10,15 +10,10 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number, vector
-from screw_dynamics_ros.core.errors import (
-    ArgumentError,
-    DivergenceError,
-    InfeasibleConstraintsError,
-)
-from screw_dynamics_ros.core.integration import RK4, RungeKutta, Tableau
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import check_number, vector
+from ...errors import ArgumentError, DivergenceError, InfeasibleConstraintsError
+from ...integration import RK4, RungeKutta, Tableau
+from ...types import Array
 from .bodies import checked_configuration
 from .constraint_projection import check_closed, project_configuration, project_velocity
 from .system import AbsoluteSystem

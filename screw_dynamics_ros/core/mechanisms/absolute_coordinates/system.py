@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import vector
-from screw_dynamics_ros.core.compile.kernels import choose_backend
-from screw_dynamics_ros.core.errors import InfeasibleConstraintsError, UnknownNameError
-from screw_dynamics_ros.core.lie import joint_groups, quaternions, se3, so3
-from screw_dynamics_ros.core.linear import times
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import vector
+from ...compile.kernels import choose_backend
+from ...errors import InfeasibleConstraintsError, UnknownNameError
+from ...lie import joint_groups, quaternions, se3, so3
+from ...linear import times
+from ...types import Array
 from .bodies import AbsoluteBody, ConstraintJoint, check_structure, checked_configuration
 from .body_equations import SHIFT_COMPONENT, TURN_COMPONENT, BodiesMotion, Coupling, coordinate
 from .system_equations import (

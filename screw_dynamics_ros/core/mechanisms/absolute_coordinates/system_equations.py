@@ -16,12 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.compile.calls import compiled_into
-from screw_dynamics_ros.core.compile.kernels import Kernel, KernelSpecification, make_kernel
-from screw_dynamics_ros.core.lie import joint_groups
-from screw_dynamics_ros.core.linear import times, zeros
-from screw_dynamics_ros.core.types import Array
-
+from ...compile.calls import compiled_into
+from ...compile.kernels import Kernel, KernelSpecification, make_kernel
+from ...lie import joint_groups
+from ...linear import times, zeros
+from ...types import Array
 from .bodies import AbsoluteBody, ConstraintJoint
 from .body_equations import BodiesMotion, BodyEquations, Coupling, JointEquations
 from .groups import INCREMENTS

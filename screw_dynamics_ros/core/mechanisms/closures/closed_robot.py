@@ -13,22 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import float_array, vector
-from screw_dynamics_ros.core.arms.inverse.position import InverseKinematicsResult
-from screw_dynamics_ros.core.dynamics.drive_forces import refuse_load_friction
-from screw_dynamics_ros.core.errors import (
-    ArgumentError,
-    InfeasibleConstraintsError,
-    SingularClosureError,
-)
-from screw_dynamics_ros.core.lie._arrays import finite_pose
-from screw_dynamics_ros.core.robot import actuated_robot as formulas
-from screw_dynamics_ros.core.robot.actuated_robot import Source
-from screw_dynamics_ros.core.robot.fused_kernel import Formula
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.tree.multibody_tree import JointLimits
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import float_array, vector
+from ...arms.inverse.position import InverseKinematicsResult
+from ...dynamics.drive_forces import refuse_load_friction
+from ...errors import ArgumentError, InfeasibleConstraintsError, SingularClosureError
+from ...lie._arrays import finite_pose
+from ...robot import actuated_robot as formulas
+from ...robot.actuated_robot import Source
+from ...robot.fused_kernel import Formula
+from ...robot.robot import Robot
+from ...tree.multibody_tree import JointLimits
+from ...types import Array
 from . import dependent_motion, hybrid
 from .closure_equations import Mobility, closure_bias, closure_jacobian, mobility
 from .dependent_motion import Partition

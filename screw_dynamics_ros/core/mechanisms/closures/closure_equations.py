@@ -26,14 +26,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.kinematics.higher_order import twist_derivatives
-from screw_dynamics_ros.core.kinematics.jacobians import jacobian
-from screw_dynamics_ros.core.kinematics.poe import link_pose
-from screw_dynamics_ros.core.lie import screws, se3
-from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
-
+from ...kinematics.higher_order import twist_derivatives
+from ...kinematics.jacobians import jacobian
+from ...kinematics.poe import link_pose
+from ...lie import screws, se3
+from ...linear import zeros
+from ...tree.multibody_tree import Tree
+from ...types import Array
 from ..absolute_coordinates.bodies import GROUND, ConstraintJoint
 
 Closures = Sequence[ConstraintJoint]

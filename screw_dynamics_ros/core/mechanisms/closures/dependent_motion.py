@@ -23,11 +23,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from screw_dynamics_ros.core.linear import least_squares, solve_positive_definite, symmetric, zeros
-from screw_dynamics_ros.core.robot.fused_kernel import Formula
-from screw_dynamics_ros.core.tree.multibody_tree import Tree, plain
-from screw_dynamics_ros.core.types import Array
-
+from ...linear import least_squares, solve_positive_definite, symmetric, zeros
+from ...robot.fused_kernel import Formula
+from ...tree.multibody_tree import Tree, plain
+from ...types import Array
 from ..absolute_coordinates.bodies import ConstraintJoint
 from .closure_equations import closure_bias, closure_jacobian, gap
 

@@ -7,16 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.description.robot_description import (
-    Joint,
-    Limits,
-    Link,
-    RobotDescription,
-)
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.robot.robot import Robot
-
+from ...description.body_inertia import Inertia
+from ...description.robot_description import Joint, Limits, Link, RobotDescription
+from ...lie import se3
+from ...robot.robot import Robot
 from ..absolute_coordinates.bodies import ConstraintJoint, frame
 from ..absolute_coordinates.lower_pairs import REVOLUTE
 from .closed_robot import ClosedRobot

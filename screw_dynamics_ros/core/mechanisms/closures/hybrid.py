@@ -24,13 +24,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import (
+from ...errors import (
     ArgumentError,
     InfeasibleConstraintsError,
     SingularClosureError,
     UnknownNameError,
 )
-from screw_dynamics_ros.core.types import Array
+from ...types import Array
 
 #: Residual of the equations, relative to their largest term, from which they contradict each other.
 CONTRADICTION_TOLERANCE = 1e-8

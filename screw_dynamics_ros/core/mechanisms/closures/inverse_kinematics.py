@@ -11,8 +11,8 @@ from itertools import count
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_count, check_number, float_array
-from screw_dynamics_ros.core.arms.inverse.position import (
+from ...arguments import check_count, check_number, float_array
+from ...arms.inverse.position import (
     MIN_DAMPING,
     InverseKinematicsResult,
     check_targets,
@@ -20,17 +20,16 @@ from screw_dynamics_ros.core.arms.inverse.position import (
     freedom_within_limits,
     rigid_defect,
 )
-from screw_dynamics_ros.core.compile.calls import compiled_into
-from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.jacobians import jacobian
-from screw_dynamics_ros.core.kinematics.poe import link_pose
-from screw_dynamics_ros.core.kinematics.pose_error import pose_error
-from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.tree.multibody_tree import Tree, plain
-from screw_dynamics_ros.core.types import Array
-
+from ...compile.calls import compiled_into
+from ...compile.kernels import KernelSpecification, make_kernel
+from ...errors import ArgumentError
+from ...kinematics.jacobians import jacobian
+from ...kinematics.poe import link_pose
+from ...kinematics.pose_error import pose_error
+from ...linear import solve_positive_definite, symmetric
+from ...robot.robot import Robot
+from ...tree.multibody_tree import Tree, plain
+from ...types import Array
 from ..absolute_coordinates.bodies import ConstraintJoint
 from .closure_equations import closure_jacobian, gap
 from .position_closure import PositionClosure

@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from screw_dynamics_ros.core.arguments import check_number
-from screw_dynamics_ros.core.description.file_entries import check_keys, number_of, quoted
-from screw_dynamics_ros.core.description.robot_description import RobotDescription
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, UnknownNameError
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.tree.multibody_tree import mimic_map
-
+from ...arguments import check_number
+from ...description.file_entries import check_keys, number_of, quoted
+from ...description.robot_description import RobotDescription
+from ...errors import ArgumentError, DescriptionError, UnknownNameError
+from ...robot.robot import Robot
+from ...tree.multibody_tree import mimic_map
 from ..absolute_coordinates.bodies import GROUND, ConstraintJoint
 from ..absolute_coordinates.from_description import loop_closures
 from ..absolute_coordinates.lower_pairs import PAIRS

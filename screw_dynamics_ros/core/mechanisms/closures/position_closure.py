@@ -13,16 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.kernels import KernelSpecification, make_kernel
-from screw_dynamics_ros.core.compile.table_call import kernel_code
-from screw_dynamics_ros.core.compile.typed.external import Signature
-from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
-from screw_dynamics_ros.core.compile.typed.library import PythonCode, code_of
-from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
-from screw_dynamics_ros.core.compile.typed.records import Opaque, Record
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
-
+from ...compile.kernels import KernelSpecification, make_kernel
+from ...compile.table_call import kernel_code
+from ...compile.typed.external import Signature
+from ...compile.typed.functions import Floats, Ints, typed
+from ...compile.typed.library import PythonCode, code_of
+from ...compile.typed.memory import copy_bytes
+from ...compile.typed.records import Opaque, Record
+from ...tree.multibody_tree import Tree
+from ...types import Array
 from .dependent_motion import Partition, motion, newton_step
 
 #: Farthest that given joints move between two closures on the way from the seed [rad, m].

@@ -19,9 +19,8 @@ from itertools import combinations
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.types import Array
-
+from ...errors import ArgumentError
+from ...types import Array
 from .mechanism import COINCIDENCE_TOLERANCE, Mechanism
 
 

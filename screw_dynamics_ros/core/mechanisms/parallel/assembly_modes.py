@@ -45,10 +45,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import so3
-from screw_dynamics_ros.core.types import Array
-
+from ...errors import ArgumentError
+from ...lie import so3
+from ...types import Array
 from . import path_tracking, recursions, study_coordinates
 from .mechanism import COINCIDENCE_TOLERANCE, Mechanism
 from .path_tracking import Complex, Paths

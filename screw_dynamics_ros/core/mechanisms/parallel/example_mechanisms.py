@@ -10,11 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.reproducible import sine_cosine
-from screw_dynamics_ros.core.types import Array
-
+from ...description.body_inertia import Inertia
+from ...lie import se3
+from ...reproducible import sine_cosine
+from ...types import Array
 from .legs import PUS, RUS, UPS
 from .mechanism import Mechanism
 

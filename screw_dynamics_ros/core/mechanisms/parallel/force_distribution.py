@@ -21,10 +21,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import float_array, vector
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE, null_space
-from screw_dynamics_ros.core.types import Array
+from ...arguments import float_array, vector
+from ...errors import ArgumentError
+from ...lie.screw_systems import TOLERANCE, null_space
+from ...types import Array
 
 
 def internal_forces(G: ArrayLike) -> Array:

@@ -32,12 +32,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from screw_dynamics_ros.core.arguments import float_array, is_number
-from screw_dynamics_ros.core.description.file_entries import quoted
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.linear import cross
-from screw_dynamics_ros.core.reproducible import unit
-from screw_dynamics_ros.core.types import Array
+from ...arguments import float_array, is_number
+from ...description.file_entries import quoted
+from ...errors import ArgumentError
+from ...linear import cross
+from ...reproducible import unit
+from ...types import Array
 
 UNIT_TOLERANCE = 1e-6  # of directions, whose numbers come from files
 

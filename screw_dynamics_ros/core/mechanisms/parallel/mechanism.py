@@ -12,12 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
-from screw_dynamics_ros.core.arguments import float_array
-from screw_dynamics_ros.core.description.body_inertia import Inertia, inertia_fault
-from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
-from screw_dynamics_ros.core.lie._arrays import check_pose
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import float_array
+from ...description.body_inertia import Inertia, inertia_fault
+from ...errors import ArgumentError, InertiaError
+from ...lie._arrays import check_pose
+from ...types import Array
 from .legs import Leg, rods
 
 #: Pivots nearer than this share of the mechanism's size are one point.

@@ -13,18 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.description.file_entries import (
-    check_keys,
-    name_of,
-    number_of,
-    numbers_of,
-    quoted,
-)
-from screw_dynamics_ros.core.errors import DescriptionError, ScrewDynamicsError
-from screw_dynamics_ros.core.lie import quaternions, se3
-from screw_dynamics_ros.core.types import Array
-
+from ...description.body_inertia import Inertia
+from ...description.file_entries import check_keys, name_of, number_of, numbers_of, quoted
+from ...errors import DescriptionError, ScrewDynamicsError
+from ...lie import quaternions, se3
+from ...types import Array
 from .architecture import architecture
 from .legs import PUS, RUS, UPS, Leg
 from .mechanism import Mechanism

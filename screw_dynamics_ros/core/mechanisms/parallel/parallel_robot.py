@@ -10,12 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_count, check_number, vector
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie._arrays import finite_pose
-from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import check_count, check_number, vector
+from ...errors import ArgumentError
+from ...lie._arrays import finite_pose
+from ...lie.screw_systems import TOLERANCE
+from ...types import Array
 from . import force_distribution
 from .assembly_modes import AssemblyModes, assembly_modes, convex_pose
 from .mechanism import Mechanism, classify

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.types import Array
+from ...types import Array
 
 Complex = NDArray[np.complex128]
 

@@ -26,11 +26,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.types import Array
-
+from ...errors import ArgumentError
+from ...lie import se3, so3
+from ...lie.screw_systems import TOLERANCE
+from ...types import Array
 from . import recursions
 from .mechanism import Mechanism
 from .tetrahedra import rods_of_321

@@ -13,11 +13,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import so3
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import check_number
+from ...errors import ArgumentError
+from ...lie import so3
+from ...types import Array
 from .parallel_robot import ParallelRobot
 from .platform_singularities import PlatformSingularity, platform_singularity
 

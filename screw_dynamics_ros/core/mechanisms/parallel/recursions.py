@@ -25,17 +25,11 @@ from functools import partial
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.kernels import (
-    Kernel,
-    KernelSpecification,
-    choose_backend,
-    make_kernel,
-)
-from screw_dynamics_ros.core.compile.program.tracing import clamp
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.linear import solve_positive_definite, symmetric
-from screw_dynamics_ros.core.types import Array
-
+from ...compile.kernels import Kernel, KernelSpecification, choose_backend, make_kernel
+from ...compile.program.tracing import clamp
+from ...lie import se3
+from ...linear import solve_positive_definite, symmetric
+from ...types import Array
 from .mechanism import Mechanism
 
 #: Largest turn [rad], and shift in sizes of the mechanism, of one Newton step.

@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.lie import quaternions, se3
-from screw_dynamics_ros.core.types import Array
+from ...lie import quaternions, se3
+from ...types import Array
 
 CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
 ZERO, ONE = np.zeros((4, 4)), np.eye(4)

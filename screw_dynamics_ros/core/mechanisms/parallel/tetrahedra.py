@@ -23,13 +23,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import float_array, vector
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.lie.orientations import nearest_rotation
-from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import float_array, vector
+from ...errors import ArgumentError
+from ...lie import se3, so3
+from ...lie.orientations import nearest_rotation
+from ...lie.screw_systems import TOLERANCE
+from ...types import Array
 from .mechanism import COINCIDENCE_TOLERANCE, Mechanism, classify, groups_of_points, is_delta
 
 #: Which side of the triangle the apex is on, seen from where p, q, r turn counterclockwise.

@@ -11,9 +11,9 @@ from enum import Enum
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
-from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.core.types import Array
+from ...compile.typed.functions import Floats, Ints, typed
+from ...compile.typed.records import Record
+from ...types import Array
 
 #: Quantities that have limits.
 QUANTITIES = 'torque', 'rate'

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import math
 
-from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
-from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
-from screw_dynamics_ros.core.compile.typed.records import Record
-
+from ...compile.typed.functions import Floats, typed
+from ...compile.typed.memory import copy_bytes
+from ...compile.typed.records import Record
 from .command_report import LimitLog, note
 
 #: What the command follows: nothing, nothing until the end, wanted torques, itself, gravity

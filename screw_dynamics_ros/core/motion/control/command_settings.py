@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number, is_number, vector
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.types import Array
+from ...arguments import check_number, is_number, vector
+from ...errors import ArgumentError, UnknownNameError
+from ...types import Array
 
 #: What can be done when states are lost, and at the end of the process.
 ACTIONS = HOLD, GRAVITY, RAMP_TO_ZERO, STOP = 'hold', 'gravity', 'ramp_to_zero', 'stop'

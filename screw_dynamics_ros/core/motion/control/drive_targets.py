@@ -31,10 +31,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
-from screw_dynamics_ros.core.compile.typed.memory import copy_bytes
-from screw_dynamics_ros.core.compile.typed.records import Record
-
+from ...compile.typed.functions import Floats, typed
+from ...compile.typed.memory import copy_bytes
+from ...compile.typed.records import Record
 from . import command_rules as rules
 from .command_rules import FOLLOWING, CommandRecord
 from .command_settings import CommandSettings

@@ -10,11 +10,11 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import is_number
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.tree.joint_limits import position_limits
-from screw_dynamics_ros.core.types import Array
+from ...arguments import is_number
+from ...errors import ArgumentError
+from ...robot.robot import Robot
+from ...tree.joint_limits import position_limits
+from ...types import Array
 
 MAX_CONDITION = 1e14  # condition of a mass matrix of joints that move no mass
 

@@ -28,15 +28,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import vector
-from screw_dynamics_ros.core.constraints.constrained_dynamics import wanted_rates
-from screw_dynamics_ros.core.constraints.forces import least_norm, unit_scale
-from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint, checked
-from screw_dynamics_ros.core.errors import ArgumentError, InertiaError
-from screw_dynamics_ros.core.types import Array
+from ...arguments import vector
+from ...constraints.constrained_dynamics import wanted_rates
+from ...constraints.forces import least_norm, unit_scale
+from ...constraints.motion_constraint import MotionConstraint, checked
+from ...errors import ArgumentError, InertiaError
+from ...types import Array
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot.robot import Robot
+    from ...robot.robot import Robot
 
 
 @dataclass(frozen=True, eq=False)

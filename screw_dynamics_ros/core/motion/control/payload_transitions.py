@@ -40,20 +40,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
-from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.description.robot_description import RobotDescription
-from screw_dynamics_ros.core.errors import (
-    ArgumentError,
-    DescriptionError,
-    InertiaError,
-    UnknownNameError,
-)
-from screw_dynamics_ros.core.kinematics.configurations import neutral
-from screw_dynamics_ros.core.kinematics.poe import link_pose
-from screw_dynamics_ros.core.tree.multibody_tree import build_tree
-from screw_dynamics_ros.core.types import Array
+from ...compile.typed.functions import Floats, typed
+from ...compile.typed.records import Record
+from ...description.rigid_body import RigidBody
+from ...description.robot_description import RobotDescription
+from ...errors import ArgumentError, DescriptionError, InertiaError, UnknownNameError
+from ...kinematics.configurations import neutral
+from ...kinematics.poe import link_pose
+from ...tree.multibody_tree import build_tree
+from ...types import Array
 
 MAX_DURATION_S = 3600.0  # that a transition may take
 

@@ -59,9 +59,8 @@ import math
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ArgumentError, ScrewDynamicsError
-from screw_dynamics_ros.core.types import Array
-
+from ...errors import ArgumentError, ScrewDynamicsError
+from ...types import Array
 from . import command_rules as rules
 from .command_report import CommandReport, LimitLog, Mode, impossible
 from .command_rules import ENDED, FOLLOWING, GRAVITY, HOLDING, SILENT, TO_ZERO, CommandRecord

@@ -23,9 +23,9 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from screw_dynamics_ros.core.compile.text.c_source import CFunction, CSource, check_names, header
-from screw_dynamics_ros.core.robot.c_functions import place
-from screw_dynamics_ros.core.robot.c_interface import (
+from ...compile.text.c_source import CFunction, CSource, check_names, header
+from ...robot.c_functions import place
+from ...robot.c_interface import (
     FIELD_TYPES,
     UNITS,
     LawField,
@@ -36,8 +36,7 @@ from screw_dynamics_ros.core.robot.c_interface import (
     literal,
     vector_constants,
 )
-from screw_dynamics_ros.core.robot.fused_kernel import fused_specification
-
+from ...robot.fused_kernel import fused_specification
 from .law_fields import FieldLayout
 from .robot_law import RobotLaw
 

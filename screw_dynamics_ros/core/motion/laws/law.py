@@ -41,16 +41,15 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.program.recorded_arrays import plain, recorded
-from screw_dynamics_ros.core.compile.program.tracing import Recorder, Scalar, program
-from screw_dynamics_ros.core.dynamics.payload import with_inertia_changes
-from screw_dynamics_ros.core.errors import ArgumentError, NotRecordableError
-from screw_dynamics_ros.core.reproducible import reproducible
-from screw_dynamics_ros.core.robot.fused_kernel import INERTIA_CHANGES
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
-
+from ...compile.program.recorded_arrays import plain, recorded
+from ...compile.program.tracing import Recorder, Scalar, program
+from ...dynamics.payload import with_inertia_changes
+from ...errors import ArgumentError, NotRecordableError
+from ...reproducible import reproducible
+from ...robot.fused_kernel import INERTIA_CHANGES
+from ...robot.robot import Robot
+from ...tree.multibody_tree import Tree
+from ...types import Array
 from .law_fields import (
     FieldLayout,
     LawDeclaration,

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.types import Array
+from ...errors import ArgumentError, UnknownNameError
+from ...types import Array
 
 #: The size of fields with an element for each velocity of the robot.
 JOINTS = 'joints'

@@ -19,9 +19,8 @@ from itertools import count
 from operator import add
 from pathlib import Path
 
-from screw_dynamics_ros.core import files
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-
+from ... import files
+from ...errors import ArgumentError, UnknownNameError
 from .law import Law, line_of
 from .library import LAWS
 

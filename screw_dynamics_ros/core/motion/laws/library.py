@@ -32,9 +32,8 @@ from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.program.recorded_arrays import solve_positive_definite
-from screw_dynamics_ros.core.estimation.observers.generalized_momentum import momentum_step
-
+from ...compile.program.recorded_arrays import solve_positive_definite
+from ...estimation.observers.generalized_momentum import momentum_step
 from .law import Law, control_law
 from .law_fields import JOINTS, Parameter
 

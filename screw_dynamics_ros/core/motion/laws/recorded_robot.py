@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from screw_dynamics_ros.core.compile.program.recorded_arrays import plain, recorded
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.robot.functions import FUNCTIONS, find
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from ...compile.program.recorded_arrays import plain, recorded
+from ...errors import ArgumentError, UnknownNameError
+from ...robot.functions import FUNCTIONS, find
+from ...tree.multibody_tree import Tree
+from ...types import Array
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot.robot import Robot
+    from ...robot.robot import Robot
 
 #: Constants of a robot that a law may read, besides its mass, which changes with its inertias.
 CONSTANTS = frozenset(

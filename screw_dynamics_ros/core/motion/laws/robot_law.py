@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import vector
-from screw_dynamics_ros.core.compile.program.replay import data_of, program_of, replayed
-from screw_dynamics_ros.core.compile.program.tracing import Program
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.robot.fused_kernel import INERTIA_CHANGES, DescribedFunction, Formula
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import vector
+from ...compile.program.replay import data_of, program_of, replayed
+from ...compile.program.tracing import Program
+from ...errors import ArgumentError
+from ...robot.fused_kernel import INERTIA_CHANGES, DescribedFunction, Formula
+from ...robot.robot import Robot
+from ...types import Array
 from .law_fields import (
     JOINTS,
     POSITIONS,

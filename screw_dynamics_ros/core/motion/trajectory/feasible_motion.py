@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.tree.joint_limits import of_velocities
-from screw_dynamics_ros.core.types import Array
-
+from ...description.rigid_body import RigidBody
+from ...errors import ArgumentError
+from ...tree.joint_limits import of_velocities
+from ...types import Array
 from .limits import LimitExcess, exceeded_limits
 from .motion import Motion
 from .required_efforts import required_efforts
 from .retiming import retimed
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot.robot import Robot
+    from ...robot.robot import Robot
 
 SLOW, REFUSE, PASS = REACTIONS = ('slow', 'refuse', 'pass')
 

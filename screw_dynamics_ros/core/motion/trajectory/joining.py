@@ -19,8 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from screw_dynamics_ros.core.types import Array
-
+from ...types import Array
 from .feasible_motion import ExceededLimitError
 from .joint_path import JointPath, refined
 from .limits import LimitExcess

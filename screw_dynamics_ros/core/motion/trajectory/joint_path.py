@@ -24,14 +24,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import float_array
-from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
-from screw_dynamics_ros.core.compile.typed.library import calls
-from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.core.units import NANOSECONDS
-
+from ...arguments import float_array
+from ...compile.typed.functions import Floats, Ints, typed
+from ...compile.typed.library import calls
+from ...compile.typed.records import Record
+from ...errors import ArgumentError
+from ...types import Array
+from ...units import NANOSECONDS
 from .motion import derivative
 
 

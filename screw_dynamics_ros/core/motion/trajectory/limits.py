@@ -10,18 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from screw_dynamics_ros.core.tree.joint_limits import (
-    coordinate_names,
-    of_velocities,
-    position_limits,
-    velocity_names,
-)
-from screw_dynamics_ros.core.types import Array
-
+from ...tree.joint_limits import coordinate_names, of_velocities, position_limits, velocity_names
+from ...types import Array
 from .motion import Motion
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot.robot import Robot
+    from ...robot.robot import Robot
 
 ROWS_AT_ONCE = 64  # taken as one, see `extreme`
 

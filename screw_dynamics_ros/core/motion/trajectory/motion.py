@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number, float_array
-from screw_dynamics_ros.core.errors import ArgumentError, NotFiniteError
-from screw_dynamics_ros.core.types import Array
+from ...arguments import check_number, float_array
+from ...errors import ArgumentError, NotFiniteError
+from ...types import Array
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot.robot import Robot
+    from ...robot.robot import Robot
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,15 +18,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import vector
-from screw_dynamics_ros.core.description.body_inertia import Inertia
-from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.tree.joint_limits import of_velocities, velocity_names
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND
-from screw_dynamics_ros.core.types import Array
+from ...arguments import vector
+from ...description.body_inertia import Inertia
+from ...description.rigid_body import RigidBody
+from ...errors import ArgumentError
+from ...lie import se3
+from ...robot.robot import Robot
+from ...tree.joint_limits import of_velocities, velocity_names
+from ...tree.multibody_tree import GROUND
+from ...types import Array
 
 POSES = 100
 MILLI = 1e-3

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.tree.joint_limits import coordinate_names, position_limits
-
+from ...errors import ArgumentError
+from ...tree.joint_limits import coordinate_names, position_limits
 from .motion import Motion, sampled_motion
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot.robot import Robot
+    from ...robot.robot import Robot
 
 DEGREE = 5  # of the spline: quintic between points, as controllers interpolate
 MAX_PAUSE_SPACINGS = 2.0  # between states, in the spacing of points

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.types import Array
-
+from ...description.rigid_body import RigidBody
+from ...types import Array
 from .limits import LimitExcess, exceeded_limits
 from .motion import Motion
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot.robot import Robot
+    from ...robot.robot import Robot
 
 REST_VELOCITY_TOLERANCE = 1e-6  # rad/s, m/s; what velocities at rest are by rounding
 

@@ -35,18 +35,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from screw_dynamics_ros.core.arguments import check_number, vector
-from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.tree.joint_limits import of_velocities, velocity_names
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import check_number, vector
+from ...description.rigid_body import RigidBody
+from ...errors import ArgumentError
+from ...tree.joint_limits import of_velocities, velocity_names
+from ...types import Array
 from .motion import Motion
 from .required_efforts import required_efforts
 from .time_scaling import first_crossing, friction_by_power
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot.robot import Robot
+    from ...robot.robot import Robot
 
 #: Share of the limits that is kept from rounding.
 LIMIT_MARGIN = 1e-9

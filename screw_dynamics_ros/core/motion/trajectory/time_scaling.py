@@ -20,18 +20,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from screw_dynamics_ros.core.description.friction import BY_POWER
-from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.tree.joint_limits import of_velocities, velocity_names
-from screw_dynamics_ros.core.tree.multibody_tree import mimic_map
-from screw_dynamics_ros.core.types import Array
-
+from ...description.friction import BY_POWER
+from ...description.rigid_body import RigidBody
+from ...errors import ArgumentError
+from ...tree.joint_limits import of_velocities, velocity_names
+from ...tree.multibody_tree import mimic_map
+from ...types import Array
 from .motion import Motion
 from .required_efforts import required_efforts
 
 if TYPE_CHECKING:
-    from screw_dynamics_ros.core.robot.robot import Robot
+    from ...robot.robot import Robot
 
 
 @dataclass(frozen=True)

@@ -60,16 +60,15 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.calls import compiled_call
-from screw_dynamics_ros.core.compile.kernels import Kernel, make_kernel
-from screw_dynamics_ros.core.dynamics.drive_forces import without_springs
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.lie.joint_groups import BODY_GROUPS
-from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
-
+from ...compile.calls import compiled_call
+from ...compile.kernels import Kernel, make_kernel
+from ...dynamics.drive_forces import without_springs
+from ...errors import ArgumentError, UnknownNameError
+from ...lie import se3
+from ...lie.joint_groups import BODY_GROUPS
+from ...linear import zeros
+from ...tree.multibody_tree import Tree
+from ...types import Array
 from ..functions import Output, input_size
 from ..fused_kernel import Formula, fused_specification, substituted
 from ..robot import Robot

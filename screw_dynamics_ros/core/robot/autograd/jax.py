@@ -36,9 +36,8 @@ except ImportError as error:
         'install it with "pip install jax"'
     ) from error
 
-from screw_dynamics_ros.core.compile.llvm.native import Library
-from screw_dynamics_ros.core.errors import ArgumentError, BackendError
-
+from ...compile.llvm.native import Library
+from ...errors import ArgumentError, BackendError
 from ..robot import Robot
 from .functions import BatchProgram, DifferentiableFunction, differentiable
 from .xla_handler import Interface, handler_code

@@ -29,9 +29,8 @@ except ImportError as error:
         'it with "pip install torch"'
     ) from error
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.types import Array
-
+from ...errors import ArgumentError
+from ...types import Array
 from ..robot import Robot
 from .functions import DifferentiableFunction, differentiable
 

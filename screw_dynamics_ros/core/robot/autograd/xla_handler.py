@@ -19,12 +19,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from screw_dynamics_ros.core.compile.cpython.writer import EntryWriter
-from screw_dynamics_ros.core.compile.kernels import NativeKernel
-from screw_dynamics_ros.core.compile.llvm import native
-from screw_dynamics_ros.core.compile.llvm.compilers import compile_code
-from screw_dynamics_ros.core.errors import BackendError
-
+from ...compile.cpython.writer import EntryWriter
+from ...compile.kernels import NativeKernel
+from ...compile.llvm import native
+from ...compile.llvm.compilers import compile_code
+from ...errors import BackendError
 from .functions import BatchProgram
 
 #: Bytes of types other than pointers and structures; enumerations have four.

@@ -25,17 +25,17 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import vector
-from screw_dynamics_ros.core.arms.families.branches import nearest
-from screw_dynamics_ros.core.arms.families.chain import SerialChain
-from screw_dynamics_ros.core.arms.families.family import Family
-from screw_dynamics_ros.core.arms.families.three_two_one import ThreeTwoOne
-from screw_dynamics_ros.core.arms.inverse.force import forward_force
-from screw_dynamics_ros.core.arms.inverse.velocity import inverse_velocity
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.lie._arrays import finite_pose
-from screw_dynamics_ros.core.types import Array
+from ...arguments import vector
+from ...arms.families.branches import nearest
+from ...arms.families.chain import SerialChain
+from ...arms.families.family import Family
+from ...arms.families.three_two_one import ThreeTwoOne
+from ...arms.inverse.force import forward_force
+from ...arms.inverse.velocity import inverse_velocity
+from ...errors import ArgumentError
+from ...lie import se3
+from ...lie._arrays import finite_pose
+from ...types import Array
 
 F = TypeVar('F', bound=Family)
 

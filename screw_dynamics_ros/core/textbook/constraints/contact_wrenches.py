@@ -29,10 +29,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import float_array, vector
-from screw_dynamics_ros.core.constraints.contact_models import Constraint
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.types import Array
+from ...arguments import float_array, vector
+from ...constraints.contact_models import Constraint
+from ...errors import ArgumentError
+from ...types import Array
 
 
 def vertex_face(point: ArrayLike, normal: ArrayLike) -> Constraint:

@@ -21,13 +21,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_count, check_number, vector
-from screw_dynamics_ros.core.constraints.constrained_dynamics import Terms
-from screw_dynamics_ros.core.constraints.forces import constraint_forces
-from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint, checked
-from screw_dynamics_ros.core.errors import ArgumentError, InfeasibleConstraintsError
-from screw_dynamics_ros.core.tree.joint_limits import Coordinates
-from screw_dynamics_ros.core.types import Array
+from ...arguments import check_count, check_number, vector
+from ...constraints.constrained_dynamics import Terms
+from ...constraints.forces import constraint_forces
+from ...constraints.motion_constraint import MotionConstraint, checked
+from ...errors import ArgumentError, InfeasibleConstraintsError
+from ...tree.joint_limits import Coordinates
+from ...types import Array
 
 
 class ConstrainedRobot(Coordinates, Protocol):

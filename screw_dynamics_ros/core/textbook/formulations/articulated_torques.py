@@ -26,16 +26,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.drive_forces import driving_torques
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches
-from screw_dynamics_ros.core.dynamics.spatial_inertia import inertia_matrix, transported_matrix
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
-from screw_dynamics_ros.core.lie.screws import transform_wrench
-from screw_dynamics_ros.core.lie.se3 import ad
-from screw_dynamics_ros.core.linear import solve_positive_definite, zeros
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
-from screw_dynamics_ros.core.types import Array
+from ...dynamics.drive_forces import driving_torques
+from ...dynamics.inverse_dynamics import applied_wrenches
+from ...dynamics.spatial_inertia import inertia_matrix, transported_matrix
+from ...errors import ArgumentError
+from ...kinematics.twist_recursions import body_motions
+from ...lie.screws import transform_wrench
+from ...lie.se3 import ad
+from ...linear import solve_positive_definite, zeros
+from ...tree.multibody_tree import GROUND, Tree
+from ...types import Array
 
 
 def articulated_torques(

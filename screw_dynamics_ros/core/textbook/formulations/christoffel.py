@@ -24,13 +24,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.spatial_inertia import pseudo_inertia
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.poe import body_poses
-from screw_dynamics_ros.core.lie.screws import transform_twist
-from screw_dynamics_ros.core.lie.se3 import hat
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from ...dynamics.spatial_inertia import pseudo_inertia
+from ...errors import ArgumentError
+from ...kinematics.poe import body_poses
+from ...lie.screws import transform_twist
+from ...lie.se3 import hat
+from ...tree.multibody_tree import Tree
+from ...types import Array
 
 
 def christoffel_symbols(tree: Tree, q: Array) -> Array:

@@ -37,22 +37,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.dynamics.drive_forces import driving_torques
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches
-from screw_dynamics_ros.core.dynamics.mass_matrix import reflected_inertias
-from screw_dynamics_ros.core.dynamics.newton_euler import (
-    bias_matrix,
-    represented_inertia,
-    skew_bias_matrix,
-)
-from screw_dynamics_ros.core.errors import InertiaError
-from screw_dynamics_ros.core.kinematics.twist_recursions import BodyMotion, body_motions
-from screw_dynamics_ros.core.lie.screws import convert_wrench
-from screw_dynamics_ros.core.lie.so3 import hat
-from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
-
+from ...dynamics.drive_forces import driving_torques
+from ...dynamics.inverse_dynamics import applied_wrenches
+from ...dynamics.mass_matrix import reflected_inertias
+from ...dynamics.newton_euler import bias_matrix, represented_inertia, skew_bias_matrix
+from ...errors import InertiaError
+from ...kinematics.twist_recursions import BodyMotion, body_motions
+from ...lie.screws import convert_wrench
+from ...lie.so3 import hat
+from ...linear import zeros
+from ...tree.multibody_tree import Tree
+from ...types import Array
 from .factorization import block, factors, system_jacobian_derivative
 
 

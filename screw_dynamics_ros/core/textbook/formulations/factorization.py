@@ -38,16 +38,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.kinematics.configurations import neutral
-from screw_dynamics_ros.core.kinematics.jacobians import check_representation, jacobian
-from screw_dynamics_ros.core.kinematics.poe import body_poses
-from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
-from screw_dynamics_ros.core.lie.screws import REPRESENTATIONS, conversion_matrix
-from screw_dynamics_ros.core.lie.se3 import Ad, inverse
-from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
-from screw_dynamics_ros.core.types import Array
+from ...errors import ArgumentError, UnknownNameError
+from ...kinematics.configurations import neutral
+from ...kinematics.jacobians import check_representation, jacobian
+from ...kinematics.poe import body_poses
+from ...kinematics.twist_recursions import body_motions
+from ...lie.screws import REPRESENTATIONS, conversion_matrix
+from ...lie.se3 import Ad, inverse
+from ...linear import zeros
+from ...tree.multibody_tree import GROUND, Tree
+from ...types import Array
 
 #: Joint screws in X: instantaneous ones in any representation, or the constant ones Y of the zero
 #: configuration in the root frame.

@@ -58,14 +58,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.dynamics.drive_forces import moving_torques
-from screw_dynamics_ros.core.dynamics.mass_matrix import mass_matrix, reflected_inertias
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
-from screw_dynamics_ros.core.linear import solve_positive_definite
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
-
+from ...dynamics.drive_forces import moving_torques
+from ...dynamics.mass_matrix import mass_matrix, reflected_inertias
+from ...errors import ArgumentError
+from ...kinematics.twist_recursions import body_motions
+from ...linear import solve_positive_definite
+from ...tree.multibody_tree import Tree
+from ...types import Array
 from .closed_forms import SystemMatrices, body_loads, system_matrices
 from .factorization import factor_derivatives, factors
 

@@ -24,12 +24,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.kinematics.jacobians import check_representation
-from screw_dynamics_ros.core.kinematics.poe import body_poses, link_pose
-from screw_dynamics_ros.core.kinematics.product_of_exponentials import joint_axes
-from screw_dynamics_ros.core.lie.screws import Screw, transform_twist, unit_screw
-from screw_dynamics_ros.core.tree.multibody_tree import Tree
-from screw_dynamics_ros.core.types import Array
+from ...kinematics.jacobians import check_representation
+from ...kinematics.poe import body_poses, link_pose
+from ...kinematics.product_of_exponentials import joint_axes
+from ...lie.screws import Screw, transform_twist, unit_screw
+from ...tree.multibody_tree import Tree
+from ...types import Array
 
 
 def current_axes(tree: Tree, q: ArrayLike) -> list[Screw]:

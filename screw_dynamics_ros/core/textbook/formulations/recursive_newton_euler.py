@@ -35,14 +35,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from screw_dynamics_ros.core.dynamics.drive_forces import driving_torques
-from screw_dynamics_ros.core.dynamics.inverse_dynamics import applied_wrenches
-from screw_dynamics_ros.core.dynamics.newton_euler import newton_euler, represented_inertia
-from screw_dynamics_ros.core.kinematics.twist_recursions import BodyMotion, body_motions
-from screw_dynamics_ros.core.lie.screws import convert_wrench
-from screw_dynamics_ros.core.linear import zeros
-from screw_dynamics_ros.core.tree.multibody_tree import GROUND, Tree
-from screw_dynamics_ros.core.types import Array
+from ...dynamics.drive_forces import driving_torques
+from ...dynamics.inverse_dynamics import applied_wrenches
+from ...dynamics.newton_euler import newton_euler, represented_inertia
+from ...kinematics.twist_recursions import BodyMotion, body_motions
+from ...lie.screws import convert_wrench
+from ...linear import zeros
+from ...tree.multibody_tree import GROUND, Tree
+from ...types import Array
 
 
 @dataclass(frozen=True, eq=False)

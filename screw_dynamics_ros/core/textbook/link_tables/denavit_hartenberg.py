@@ -26,18 +26,10 @@ from math import sin
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import DescriptionError
-from screw_dynamics_ros.core.kinematics.link_table import (
-    JointKind,
-    LinkTable,
-    Row,
-    shift,
-    turn,
-    virtual_joint,
-)
-from screw_dynamics_ros.core.kinematics.product_of_exponentials import ROUNDING_TOLERANCE
-from screw_dynamics_ros.core.types import Array
-
+from ...errors import DescriptionError
+from ...kinematics.link_table import JointKind, LinkTable, Row, shift, turn, virtual_joint
+from ...kinematics.product_of_exponentials import ROUNDING_TOLERANCE
+from ...types import Array
 from ..screw_geometry import lines
 
 #: Axes within this angle [rad] of parallel are reported. Within `lines.PARALLEL_TOLERANCE` they are

@@ -18,13 +18,12 @@ from math import asin, atan2, cos, hypot, sin
 
 import numpy as np
 
-from screw_dynamics_ros.core.errors import DescriptionError
-from screw_dynamics_ros.core.kinematics.link_table import JointKind, Row, shift, turn, virtual_joint
-from screw_dynamics_ros.core.kinematics.product_of_exponentials import ROUNDING_TOLERANCE
-from screw_dynamics_ros.core.lie import se3, so3
-from screw_dynamics_ros.core.reproducible import product
-from screw_dynamics_ros.core.types import Array
-
+from ...errors import DescriptionError
+from ...kinematics.link_table import JointKind, Row, shift, turn, virtual_joint
+from ...kinematics.product_of_exponentials import ROUNDING_TOLERANCE
+from ...lie import se3, so3
+from ...reproducible import product
+from ...types import Array
 from ..screw_geometry import lines
 from .denavit_hartenberg import NEARLY_PARALLEL, StandardRow
 

@@ -43,13 +43,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.description.robot_description import Joint, Link
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
-from screw_dynamics_ros.core.kinematics.product_of_exponentials import BodyScrews
-from screw_dynamics_ros.core.kinematics.robot_geometry import ROOT_NAME, description_of
-from screw_dynamics_ros.core.lie import screw_systems, screws, se3
-from screw_dynamics_ros.core.tree.multibody_tree import rotation_of_z_to
-from screw_dynamics_ros.core.types import Array
+from ...description.robot_description import Joint, Link
+from ...errors import ArgumentError, DescriptionError
+from ...kinematics.product_of_exponentials import BodyScrews
+from ...kinematics.robot_geometry import ROOT_NAME, description_of
+from ...lie import screw_systems, screws, se3
+from ...tree.multibody_tree import rotation_of_z_to
+from ...types import Array
 
 Kind = Literal['first', 'second']
 

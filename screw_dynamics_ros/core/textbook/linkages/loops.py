@@ -32,11 +32,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.kinematics.product_of_exponentials import ConstructionScrews
-from screw_dynamics_ros.core.lie import screw_systems, screws, se3
-from screw_dynamics_ros.core.types import Array
-
+from ...errors import ArgumentError
+from ...kinematics.product_of_exponentials import ConstructionScrews
+from ...lie import screw_systems, screws, se3
+from ...types import Array
 from .joint_pairs import generated_algebra
 
 #: Singular values of the passive columns, relative to the largest, below which they are dependent.

@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from screw_dynamics_ros.core.description.robot_description import RobotDescription
-from screw_dynamics_ros.core.errors import ArgumentError
+from ...description.robot_description import RobotDescription
+from ...errors import ArgumentError
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number, float_array, vector
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.mobile import planar
-from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
-from screw_dynamics_ros.core.types import Array
+from ...arguments import check_number, float_array, vector
+from ...arms.inverse.weighted_inverse import WeightedInverse
+from ...errors import ArgumentError
+from ...mobile import planar
+from ...mobile.wheeled_platform import WheeledPlatform
+from ...types import Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,14 +17,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import vector
-from screw_dynamics_ros.core.arms.inverse.force import forward_force
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.mobile import planar
-from screw_dynamics_ros.core.mobile.platforms import steering_for
-from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
-from screw_dynamics_ros.core.types import Array
-
+from ...arguments import vector
+from ...arms.inverse.force import forward_force
+from ...errors import ArgumentError
+from ...mobile import planar
+from ...mobile.platforms import steering_for
+from ...mobile.wheeled_platform import WheeledPlatform
+from ...types import Array
 from .mobile_manipulator import MobileManipulator
 
 SLIP_TOLERANCE = 1e-6  # m per m and rad; attributed to rounding

@@ -28,25 +28,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from screw_dynamics_ros.core.arguments import check_count, check_number, float_array, vector
-from screw_dynamics_ros.core.arms.inverse.position import (
+from ...arguments import check_count, check_number, float_array, vector
+from ...arms.inverse.position import (
     InverseKinematicsResult,
     check_positions,
     check_targets,
     rigid_defect,
 )
-from screw_dynamics_ros.core.arms.inverse.velocity import InverseVelocityResult, inverse_velocity
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse
-from screw_dynamics_ros.core.constraints.motion_constraint import MotionConstraint
-from screw_dynamics_ros.core.description.urdf import read_urdf
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError
-from screw_dynamics_ros.core.kinematics.pose_error import pose_error
-from screw_dynamics_ros.core.mobile import planar
-from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
-from screw_dynamics_ros.core.robot.robot import Robot
-from screw_dynamics_ros.core.tree.joint_limits import position_limits
-from screw_dynamics_ros.core.types import Array
-
+from ...arms.inverse.velocity import InverseVelocityResult, inverse_velocity
+from ...arms.inverse.weighted_inverse import WeightedInverse
+from ...constraints.motion_constraint import MotionConstraint
+from ...description.urdf import read_urdf
+from ...errors import ArgumentError, DescriptionError
+from ...kinematics.pose_error import pose_error
+from ...mobile import planar
+from ...mobile.wheeled_platform import WheeledPlatform
+from ...robot.robot import Robot
+from ...tree.joint_limits import position_limits
+from ...types import Array
 from .platform_description import base_joints, on_planar_joint, platform_from
 
 Indices = NDArray[np.intp]

@@ -24,11 +24,11 @@ from functools import reduce
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.mobile import planar
-from screw_dynamics_ros.core.mobile.wheeled_platform import WheeledPlatform
-from screw_dynamics_ros.core.types import Array
+from ...arms.inverse.weighted_inverse import WeightedInverse
+from ...errors import ArgumentError
+from ...mobile import planar
+from ...mobile.wheeled_platform import WheeledPlatform
+from ...types import Array
 
 RANK_TOLERANCE = 1e-9  # of ranks, relative
 

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import float_array
-from screw_dynamics_ros.core.description import Joint, Link, RobotDescription
-from screw_dynamics_ros.core.errors import ArgumentError, DescriptionError, ScrewDynamicsError
-from screw_dynamics_ros.core.mobile import platforms
-from screw_dynamics_ros.core.mobile.wheeled_platform import Wheel, WheeledPlatform
-
+from ...arguments import float_array
+from ...description import Joint, Link, RobotDescription
+from ...errors import ArgumentError, DescriptionError, ScrewDynamicsError
+from ...mobile import platforms
+from ...mobile.wheeled_platform import Wheel, WheeledPlatform
 from ..linkages import joint_pairs
 
 #: The dimensions of each kind of platform.

@@ -24,10 +24,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number, is_number, vector
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.mobile import planar
-from screw_dynamics_ros.core.types import Array
+from ...arguments import check_number, is_number, vector
+from ...errors import ArgumentError
+from ...mobile import planar
+from ...types import Array
 
 
 @dataclass(frozen=True)

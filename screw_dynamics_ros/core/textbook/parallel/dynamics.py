@@ -28,13 +28,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number, vector
-from screw_dynamics_ros.core.description.rigid_body import RigidBody
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import screws, so3
-from screw_dynamics_ros.core.mechanisms.parallel import force_distribution, recursions
-from screw_dynamics_ros.core.mechanisms.parallel.parallel_robot import ParallelRobot
-from screw_dynamics_ros.core.types import Array
+from ...arguments import check_number, vector
+from ...description.rigid_body import RigidBody
+from ...errors import ArgumentError
+from ...lie import screws, so3
+from ...mechanisms.parallel import force_distribution, recursions
+from ...mechanisms.parallel.parallel_robot import ParallelRobot
+from ...types import Array
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import float_array, vector
-from screw_dynamics_ros.core.arms.inverse.force import partial_wrenches
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import points
-from screw_dynamics_ros.core.types import Array
+from ...arguments import float_array, vector
+from ...arms.inverse.force import partial_wrenches
+from ...errors import ArgumentError
+from ...lie import points
+from ...types import Array
 
 #: Joints of a leg from the base to the platform, by type; the motor is P or R.
 JOINTS = {

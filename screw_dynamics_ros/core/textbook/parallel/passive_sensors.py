@@ -27,13 +27,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number, float_array, vector
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.lie import points, se3, so3
-from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.mechanisms.parallel import recursions
-from screw_dynamics_ros.core.mechanisms.parallel.parallel_robot import ParallelRobot
-from screw_dynamics_ros.core.types import Array
+from ...arguments import check_number, float_array, vector
+from ...errors import ArgumentError, UnknownNameError
+from ...lie import points, se3, so3
+from ...lie.screw_systems import TOLERANCE
+from ...mechanisms.parallel import recursions
+from ...mechanisms.parallel.parallel_robot import ParallelRobot
+from ...types import Array
 
 MAX_STEPS = 30
 #: Change of the pose below which the iteration ends [rad, size of the mechanism].

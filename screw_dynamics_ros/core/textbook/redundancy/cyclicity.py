@@ -35,12 +35,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_count, check_number
-from screw_dynamics_ros.core.arms.inverse.velocity import matrix, rate
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse, finite
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.types import Array
+from ...arguments import check_count, check_number
+from ...arms.inverse.velocity import matrix, rate
+from ...arms.inverse.weighted_inverse import WeightedInverse, finite
+from ...errors import ArgumentError
+from ...lie.screw_systems import TOLERANCE
+from ...types import Array
 
 #: Joint rates for a configuration and a twist, all (n,), (m,).
 Resolution = Callable[[Array, Array], Array]

@@ -15,16 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number
-from screw_dynamics_ros.core.arms.inverse.link_motion import stacked_jacobian
-from screw_dynamics_ros.core.arms.inverse.redundancy import RobotModel
-from screw_dynamics_ros.core.arms.inverse.singularities import (
-    smallest_singular_value,
-    volume_slopes,
-)
-from screw_dynamics_ros.core.arms.inverse.velocity import selected_rows
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse, length_metric
-from screw_dynamics_ros.core.types import Array
+from ...arguments import check_number
+from ...arms.inverse.link_motion import stacked_jacobian
+from ...arms.inverse.redundancy import RobotModel
+from ...arms.inverse.singularities import smallest_singular_value, volume_slopes
+from ...arms.inverse.velocity import selected_rows
+from ...arms.inverse.weighted_inverse import WeightedInverse, length_metric
+from ...types import Array
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_count
-from screw_dynamics_ros.core.arms.inverse.velocity import matrix
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE, null_space
-from screw_dynamics_ros.core.types import Array
+from ...arguments import check_count
+from ...arms.inverse.velocity import matrix
+from ...errors import ArgumentError
+from ...lie.screw_systems import TOLERANCE, null_space
+from ...types import Array
 
 
 @dataclass(frozen=True, eq=False)

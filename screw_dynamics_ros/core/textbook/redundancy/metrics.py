@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number
-from screw_dynamics_ros.core.arms.inverse.redundancy import RobotModel
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import metric
-from screw_dynamics_ros.core.types import Array
+from ...arguments import check_number
+from ...arms.inverse.redundancy import RobotModel
+from ...arms.inverse.weighted_inverse import metric
+from ...types import Array
 
 
 @dataclass(frozen=True)

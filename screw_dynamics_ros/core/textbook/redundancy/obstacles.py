@@ -25,11 +25,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_number, vector
-from screw_dynamics_ros.core.arms.inverse.redundancy import RobotModel
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import finite
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.types import Array
+from ...arguments import check_number, vector
+from ...arms.inverse.redundancy import RobotModel
+from ...arms.inverse.weighted_inverse import finite
+from ...errors import ArgumentError
+from ...types import Array
 
 
 @dataclass(frozen=True)

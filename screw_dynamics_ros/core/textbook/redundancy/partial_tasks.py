@@ -22,11 +22,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import float_array
-from screw_dynamics_ros.core.arms.inverse.position import rigid_defect
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.types import Array
+from ...arguments import float_array
+from ...arms.inverse.position import rigid_defect
+from ...errors import ArgumentError
+from ...lie import se3
+from ...types import Array
 
 #: Names of the components of a twist, in order.
 COMPONENTS = ('wx', 'wy', 'wz', 'vx', 'vy', 'vz')

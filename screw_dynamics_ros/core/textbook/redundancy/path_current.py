@@ -32,13 +32,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arguments import check_count, check_number
-from screw_dynamics_ros.core.arms.inverse.redundancy import RobotModel
-from screw_dynamics_ros.core.arms.inverse.velocity import matrix
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse, finite
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.types import Array
+from ...arguments import check_count, check_number
+from ...arms.inverse.redundancy import RobotModel
+from ...arms.inverse.velocity import matrix
+from ...arms.inverse.weighted_inverse import WeightedInverse, finite
+from ...errors import ArgumentError
+from ...lie import se3
+from ...types import Array
 
 #: Largest number of Newton steps from one path to another, and tolerance of the last [rad, m].
 MAX_NEWTON_STEPS, STEP_TOLERANCE = 20, 1e-10

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from screw_dynamics_ros.core.arms.inverse.velocity import matrix, rate
-from screw_dynamics_ros.core.arms.inverse.weighted_inverse import WeightedInverse, length_metric
-from screw_dynamics_ros.core.lie.screw_systems import TOLERANCE
-from screw_dynamics_ros.core.types import Array
+from ...arms.inverse.velocity import matrix, rate
+from ...arms.inverse.weighted_inverse import WeightedInverse, length_metric
+from ...lie.screw_systems import TOLERANCE
+from ...types import Array
 
 
 @dataclass(frozen=True, eq=False)

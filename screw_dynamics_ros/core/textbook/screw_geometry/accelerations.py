@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from screw_dynamics_ros.core.lie import screws, so3
-from screw_dynamics_ros.core.lie._arrays import as_float_stack
-from screw_dynamics_ros.core.types import Array
+from ...lie import screws, so3
+from ...lie._arrays import as_float_stack
+from ...types import Array
 
 # Relative magnitude of omega × alpha, or of the rotation of an axis, below which it is zero.
 DEGENERACY_TOLERANCE = 1e-9

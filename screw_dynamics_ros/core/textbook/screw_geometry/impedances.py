@@ -24,10 +24,10 @@ Source: Bruyninckx 2010, sections 4.9 and 4.13.1.
 import numpy as np
 import numpy.typing as npt
 
-from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.core.lie import se3
-from screw_dynamics_ros.core.lie._arrays import as_float_stack, as_stack
-from screw_dynamics_ros.core.types import Array
+from ...errors import ArgumentError
+from ...lie import se3
+from ...lie._arrays import as_float_stack, as_stack
+from ...types import Array
 
 # Asymmetry of a weight, relative to its largest entry, that is attributed to rounding.
 SYMMETRY_TOLERANCE = 1e-9

@@ -25,10 +25,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.core.lie import points
-from screw_dynamics_ros.core.lie._arrays import as_float_stack, check_pose
-from screw_dynamics_ros.core.types import Array
+from ...errors import ArgumentError, UnknownNameError
+from ...lie import points
+from ...lie._arrays import as_float_stack, check_pose
+from ...types import Array
 
 # Sine of the angle below which two lines are treated as parallel: their common normal is round-off.
 PARALLEL_TOLERANCE = 1e-8
