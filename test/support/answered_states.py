@@ -18,20 +18,14 @@ from screw_dynamics_ros.nodes.force_torque.wrist_sensor_outputs import WristSens
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import COMMANDS, Outputs, serialized
 from support.input_messages import SLED, SOURCES
-from support.linkages import CLOSURES, FOUR_BAR
 from support.loop_bench import LoopBench
 from support.paths import URDF
 from support.robots import urdf_path
 
-PANDA, PLANAR = (urdf_path(name).read_text() for name in ('panda', 'planar_2r'))
+PANDA = urdf_path('panda').read_text()
 DELTA = (URDF / 'loops' / 'delta_gripper.urdf').read_text()
 HOME = {PANDA: [0.3, -0.5, 0.2, -2.0, 0.4, 1.6, 0.7, 0.02], DELTA: [0.4, 0.5, 0.3]}
 PARTS = [name for name in OUTPUTS if not f'/{name}'.endswith(COMMANDS)]
-COUPLED = {
-    'drive_joints': ['joint2'],
-    'drives.joint2.coupled_joints': ['joint1'],
-    'drives.joint2.coupling_ratios': [0.5],
-}
 
 
 class WithSensor(Outputs):
@@ -162,13 +156,6 @@ class Run:
         return found
 
 
-def closures(folder):
-    """Return the path of a file with the loop of `FOUR_BAR`."""
-    path = folder / 'closures.yaml'
-    path.write_text(f'{CLOSURES}actuated: [a]\npositions: {{a: 1.0, b: -0.5, c: -1.2}}\n')
-    return str(path)
-
-
 #: Localizations and constraint wrenches of each state.
 IN_PYTHON = {
     'contact_rate': 0.0,
@@ -179,22 +166,7 @@ IN_PYTHON = {
 }
 #: Arguments of `Run` by name.
 RUNS = {
-    **{
-        observer: {'values': {'observer': observer}}
-        for observer in ('static', 'momentum', 'filtered', 'kalman', 'sliding')
-    },
-    'constraints, contacts and markers of each state': {'values': IN_PYTHON},
-    'filters and dead bands': {
-        'values': {'torque_cutoff': 30.0, 'wrench_cutoff': 20.0, 'torque_dead_band': 0.1}
-    },
-    'effort_delay': {'values': {'effort_delay': 0.003}},
-    'wrist sensor': {'sensor': 'panda_hand'},
-    'residual map': {'has_map': True},
-    'payload': {'has_payload': True},
-    'coupled motors': {'robot': PLANAR, **COUPLED},
-    'four-bar': {'robot': FOUR_BAR, 'loop_closures': closures},
     'delta': {'robot': DELTA, 'loop_closures': str(URDF / 'loops' / 'delta_gripper_closures.yaml')},
-    **{name: {'robot': SLED, 'inputs': [name]} for name in SOURCES},
     'all of an arm': {
         'inputs': ['gravity by imu'],
         'sensor': 'panda_hand',
@@ -204,6 +176,8 @@ RUNS = {
             'observer': 'momentum',
             'effort_delay': 0.003,
             'torque_cutoff': 30.0,
+            'wrench_cutoff': 20.0,
+            'torque_dead_band': 0.1,
             **IN_PYTHON,
         },
     },
@@ -216,11 +190,3 @@ RUNS = {
         'values': {'observer': 'kalman', 'effort_delay': 0.003, 'support_frames': ['arm']},
     },
 }
-
-
-def run_of(monkeypatch, name, folder):
-    """Return the run of a name."""
-    arguments = dict(RUNS[name])
-    if arguments.get('loop_closures') is closures:
-        arguments['loop_closures'] = closures(folder)
-    return Run(monkeypatch, **arguments)

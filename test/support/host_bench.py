@@ -23,8 +23,9 @@ from screw_dynamics_ros.nodes.outputs.dynamics import dynamics_outputs
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.nodes.outputs.kinematics import singularity_measures
 from screw_dynamics_ros.nodes.outputs.kinematics.kinematics_outputs import Kinematics
-from screw_dynamics_ros.ros.topics import channel
+from screw_dynamics_ros.ros.topics import channel, qos
 
+NAMESPACE = '/life'  # of the nodes
 DEADLINE = 240.0  # s; only a failing test waits that long
 SECOND = 10**9
 
@@ -97,12 +98,67 @@ class Clock:
                 monkeypatch.setattr(module, 'time', self)
 
 
+class Port:
+    """A publisher or a service of a bench: what the nodes and the tests use of it, without DDS.
+
+    Most of the time of a bench would be that of DDS, with the hundred that a node has.
+    """
+
+    def __init__(self, node, kind, name, callback=None):
+        self.topic_name = self.srv_name = node.resolve_topic_name(name)
+        self.msg_type = self.srv_type = kind
+        self.callback, self.handle, self.event_handlers = callback, self, ()
+
+    @property
+    def pointer(self):
+        return id(self)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def publish(self, message):
+        pass
+
+    def get_subscription_count(self):
+        return 0
+
+    def destroy(self):
+        pass
+
+
+def without_dds(monkeypatch):
+    """Let services and publishers of nodes in the namespace be ports.
+
+    Publishers of latched topics, and of those that are not private, are heard by other nodes.
+    """
+
+    def replace(name, ports, replaced=''):
+        create = getattr(Node, name)
+
+        def created(node, kind, topic, *arguments, **options):
+            is_private = topic.startswith(replaced) and qos.LATCHED not in arguments
+            if node.get_namespace() != NAMESPACE or not is_private:
+                return create(node, kind, topic, *arguments, **options)
+            port = Port(node, kind, topic, *arguments[:1])
+            getattr(node, ports).append(port)
+            return port
+
+        monkeypatch.setattr(Node, name, created)
+
+    replace('create_publisher', '_publishers', ('~', '/parameter_events'))
+    replace('create_service', '_services')
+
+
 class Bench:
     """The node. Descriptions are compiled in its background thread, but only when we say so."""
 
     def __init__(self, monkeypatch, part=dynamics_outputs.Dynamics, name='dynamics', **parameters):
         self.clock, self.sent = Clock(), []
         self.clock.rule(monkeypatch)
+        without_dds(monkeypatch)
         monkeypatch.setattr(host, 'settle', lambda: None)
         monkeypatch.setattr(singularity_measures, 'RANDOM_SAMPLES', 1)  # one is regular here
         monkeypatch.setattr(
@@ -116,7 +172,7 @@ class Bench:
         parameters = {'backend': 'reference', **parameters}
         self.node = Node(
             name,
-            namespace='/life',
+            namespace=NAMESPACE,
             enable_rosout=False,
             parameter_overrides=[
                 Parameter(name, value=value) for name, value in parameters.items()

@@ -20,8 +20,10 @@ from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core.motion.control import Mode
 from screw_dynamics_ros.core.simulation import SimulatedRobot
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.controlled import TOOL, Controlled
 from support.host_bench import serialized
+from support.loop_bench import LoopBench
 
 PERIOD = 0.004  # s
 CARRYING, BRAKED = (
@@ -96,9 +98,9 @@ class MovingArm(Controlled):
         super().__init__(
             monkeypatch,
             f'{self._file}:mine',
+            LoopBench,
             law_options=[f'link={TOOL}'],
             enabled=False,
-            backend='native',
             command_parameters_locked='none',
             max_delay=0.0,
             ramp_time=0.1,
@@ -134,14 +136,15 @@ class MovingArm(Controlled):
         clock, simulated = self.bench.clock, self.simulated
         clock.offset += PERIOD
         self.bench.sent.clear()
-        if self.sensed is not None:
-            message = WrenchStamped()
-            message.wrench.force.z = self.sensed
-            self.part.receive_wrench(message)
+        message = WrenchStamped()
+        message.wrench.force.z = self.sensed or 0.0
+        with STATE_LOCK:
+            self.part.commands.watch()
+            if self.sensed is not None:
+                self.part.receive_wrench(message)
         if not is_silent:
             state = serialized(self.joints, simulated.q, clock.time_ns(), simulated.v)
-            self.host.states.receive(state, {})
-        self.part.commands.watch()
+            self.bench.receive(state, {})
         for topic, data in self.bench.sent:
             if topic.endswith('/commands'):
                 self.tau = np.array(deserialize_message(data, Float64MultiArray).data)

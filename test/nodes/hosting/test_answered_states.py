@@ -1,7 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Each output, input and completion leaves the states to machine code."""
+"""All outputs of an arm, of a moving base and of a mechanism leave the states to machine code.
+
+Each observer, filter, input and completion alone is compared with Python in `test_compiled_loop`,
+`test_inputs_in_a_loop` and `test_completed_states`.
+"""
 
 import os
 import sys
@@ -17,20 +21,20 @@ if not sys.platform.startswith('linux'):
 
 import rclpy
 
-from support.answered_states import RUNS, run_of
+from support.answered_states import RUNS, Run
 
-STATES = int(os.environ.get('ANSWERED_STATES', '1000'))
+STATES = int(os.environ.get('ANSWERED_STATES', '600'))
 AFTER_A_CHANGE = 20  # states that Python may answer
 
 
 @pytest.fixture
-def run(monkeypatch, ros_domain, tmp_path):
+def run(monkeypatch, ros_domain):
     """Return a function that makes a run."""
     rclpy.init(domain_id=ros_domain)
     made = []
 
     def make(name):
-        made.append(run_of(monkeypatch, name, tmp_path))
+        made.append(Run(monkeypatch, **RUNS[name]))
         return made[-1]
 
     yield make
@@ -42,11 +46,11 @@ def run(monkeypatch, ros_domain, tmp_path):
 @pytest.mark.parametrize('name', RUNS)
 def test_states_are_answered_in_machine_code(run, name):
     """Python may answer some states after a start and after a change of parameters."""
-    made, count = run(name), STATES if name.startswith('all') else STATES // 4
+    made = run(name)
     for change in ({}, {'observer_time_constant': 0.03, 'characteristic_length': 0.3}):
         made.set(**change)
-        made.states(count)
+        made.states(STATES)
         outcomes = made.outcomes
-        assert outcomes.total() == count
-        assert outcomes['done'] >= count - AFTER_A_CHANGE, made.node.called
+        assert outcomes.total() == STATES
+        assert outcomes['done'] >= STATES - AFTER_A_CHANGE, made.node.called
     assert not {'all/model_state', 'dynamics/gravity', 'wrenchestimator/residual'} & made.silent

@@ -28,7 +28,7 @@ DELTA = (URDF / 'loops' / 'delta_gripper.urdf').read_text()
 DELTA_CLOSURES = URDF / 'loops' / 'delta_gripper_closures.yaml'
 TOPICS = '/gravity', '/coriolis', '/mass_matrix', '/external_torque', '/tf'
 PLANAR = urdf_path('planar_2r').read_text()
-STATES = 1000
+STATES = 300
 
 
 def follow(both, motion, count):
@@ -240,7 +240,7 @@ def test_a_residual_map_needs_no_python(pair):
     ask(lambda tare: tare.residuals.drop())
     both.set(1, tare_samples=5)
     follow(both, swing([0.1, 0.2], 0.8), 20)
-    assert len([name for name, _ in both.published if name.endswith('_confidence')]) > 1000
+    assert len([name for name, _ in both.published if name.endswith('_confidence')]) > STATES
 
 
 def test_a_filtered_reduced_wrench_needs_no_python(pair):
@@ -261,10 +261,10 @@ def test_a_filtered_reduced_wrench_needs_no_python(pair):
             both.wait(float(random.choice([0.001, 0.002, 0.004])))
             q = middle * (k % 50 > 5)  # stretched out: fewer directions
             both.send(q=q + 1e-3 * k, v=np.full(8, 0.1), tau=random.uniform(-20.0, 20.0, 8))
-        assert both.loop.outcomes[-245:] == ['done'] * 245
+        assert both.loop.outcomes[-70:] == ['done'] * 70
         both.wait(3.0)
     for topic in topics:
-        assert len([name for name, _ in both.published if name.endswith(topic)]) > 500
+        assert len([name for name, _ in both.published if name.endswith(topic)]) > STATES // 2
 
 
 def test_the_motion_of_a_wrist_sensor_needs_no_python(pair):
@@ -294,12 +294,12 @@ def test_the_motion_of_a_wrist_sensor_needs_no_python(pair):
             follow(both, swing(middle, 0.01, 20.0), 1)
             if k % 3 == 0:
                 measure(random.normal())
-        assert both.loop.outcomes[-300:] == ['done'] * 300
+        assert both.loop.outcomes[-90:] == ['done'] * 90
         both.wait(0.001)
         both.send(q=middle, v=np.full(8, np.nan))
         measure(1.0)
     for topic in topics:
-        assert len([name for name, _ in both.published if name.endswith(topic)]) > 200
+        assert len([name for name, _ in both.published if name.endswith(topic)]) > STATES // 5
 
 
 def tare_of(node):

@@ -66,9 +66,10 @@ def played(monkeypatch, ros_domain):
 @pytest.mark.parametrize('clock_first', [True, False])
 def test_each_loop_is_processed(played, milliseconds, is_late, clock_first):
     """Also if a message of the loop before arrives after the jump, or the clock comes late."""
+    step = 10 if milliseconds < 500 else 50
     for loop in range(4):
         answers = 0
-        for k in range(0, milliseconds, 10):
+        for k in range(0, milliseconds, step):
             stamp = START + k * MS
             if clock_first or k:
                 played.set_clock(stamp)
@@ -80,7 +81,7 @@ def test_each_loop_is_processed(played, milliseconds, is_late, clock_first):
             if is_late and loop and k == 0:
                 late = START + milliseconds * MS
                 assert played.send(late, [9.0, 9.0]) == []
-        assert answers >= milliseconds // 10 - (not clock_first)
+        assert answers >= milliseconds // step - (not clock_first)
     assert played.count(Reason.TIME_RESET) >= 3
     if is_late or (milliseconds < 500 and not clock_first):
         assert played.count(Reason.OUT_OF_ORDER) >= 3

@@ -76,8 +76,9 @@ def numbers(channel, data):
     return message.effort if hasattr(message, 'effort') else message.data
 
 
-@pytest.mark.parametrize('delay', [0.0, 0.004])
-@pytest.mark.parametrize('observer', OBSERVERS)
+@pytest.mark.parametrize(
+    ('observer', 'delay'), [*((name, 0.004) for name in OBSERVERS), ('static', 0.0)]
+)
 def test_annotated_numbers_are_those_of_nodes(bench, observer, delay):
     robot = Robot.from_urdf(ARM, backend='reference')
     values = {'observer': observer, 'effort_delay': delay, **SETTINGS}
