@@ -51,7 +51,8 @@ PARAMETERS = {
     XML: 'robot_description',
     TOPIC: """
         controller_state_topic controller_action controller_topic contact_topic guard_topic
-        leader_topic leader_torque_topic
+        leader_topic leader_torque_topic wrench_reference sensor_commands state_interfaces
+        state_interface_component
     """,
     START: 'loop_closures law urdf mechanism data_folder',
     DATA: 'residual_map',
