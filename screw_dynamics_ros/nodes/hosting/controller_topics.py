@@ -19,6 +19,7 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.duration import Duration
 from rclpy.node import Node
+from rclpy.timer import Timer
 from std_msgs.msg import Float64MultiArray, Header
 
 from screw_dynamics_ros.core.compile.typed.functions import Ints
@@ -161,10 +162,7 @@ class ControllerTopics:
         self._names: Any = None  # message with the names of the state interfaces
         self._tag, self._absent = '', list[str]()
         self._is_open, self._is_ending = np.zeros(1, dtype=np.int64), False
-        self._timers = [
-            every(node, WATCH_PERIOD_S, self.watch),
-            every(node, NAMES_PERIOD_S, self._publish_names),
-        ]
+        self._timers: list[Timer] = []
 
     def bind(self, channels: Sequence[Channel]) -> list[Channel]:
         """Adopt the outputs of a model; the last numbers of those before are replaced."""
@@ -188,6 +186,9 @@ class ControllerTopics:
             del found[name]
         if found:
             self._bind_interfaces(found)
+        if self._topics and not self._timers:
+            periods = (WATCH_PERIOD_S, self.watch), (NAMES_PERIOD_S, self._publish_names)
+            self._timers = [every(self._node, *each) for each in periods]
         for timer in self._timers:
             (timer.reset if self._topics else timer.cancel)()
         return [each.channel for each in self._topics]

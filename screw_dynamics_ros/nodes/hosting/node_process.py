@@ -89,7 +89,6 @@ def run_nodes(make: Callable[[], Process], is_known: Callable[[str], bool]) -> N
 
     `is_known` returns whether any node of the package has a parameter.
     """
-    status = 0
     sys.setswitchinterval(SWITCH_INTERVAL)
     np.seterr(all='ignore')  # nodes check for numbers that are not finite
     try:
@@ -99,8 +98,8 @@ def run_nodes(make: Callable[[], Process], is_known: Callable[[str], bool]) -> N
         spin(process.nodes, process.executor, process.slow, process.endings, process.threads)
     except (ScrewDynamicsError, ParameterException, NameValidationException) as error:
         rclpy.logging.get_logger('screw_dynamics_ros').fatal(str(error))
-        status = 1
+        end_process(1)  # without destroying nodes, for which the middleware may wait
     except SystemExit:  # shut down before the nodes ran
         pass
     rclpy.try_shutdown()
-    end_process(status)
+    end_process(0)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import suppress
 from typing import Any
 
 from rclpy.node import Node
@@ -185,7 +186,8 @@ class StatePipeline(AnsweredStates):
     def pass_snapshots(self) -> None:
         """Let the executor use snapshots; may be called in any thread."""
         if self._node.executor is not None:
-            self._node.executor.create_task(FAULTS.guarded('a snapshot', self.use_snapshots))
+            with suppress(AttributeError):  # the executor is being shut down
+                self._node.executor.create_task(FAULTS.guarded('a snapshot', self.use_snapshots))
 
     # --- with the lock of states ----------------------------------------------------------------
 
