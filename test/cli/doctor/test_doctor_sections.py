@@ -41,6 +41,7 @@ from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper
 from screw_dynamics_ros.ros.joint_states.contents import JointStateLayout
 from screw_dynamics_ros.ros.joint_states.policies import Policies, Reason
 from support.paths import URDF
+from support.robots import urdf_path
 
 PLANAR = (URDF / 'planar_2r.urdf').read_text()
 
@@ -374,3 +375,35 @@ def test_numbers_that_are_missing_in_a_message():
     assert list(session.without(names, [1.0, math.nan, np.inf])) == ['b', 'c', 'd']
     assert list(session.without(names, [0.0] * 4)) == []
     assert list(session.without([], [])) == []
+
+
+@pytest.mark.parametrize(
+    ('name', 'expected'),
+    [
+        ('baxter_description/urdf/baxter', ['left_s1', 'right_s1']),
+        ('talos_data/robots/talos_left_arm', ['arm_left_2_joint']),
+        ('ur_description/urdf/ur5_robot', []),
+    ],
+)
+def test_joints_that_gravity_loads_beyond_their_limits(name, expected):
+    """As by Pinocchio in random poses within the position limits."""
+    pinocchio = pytest.importorskip('pinocchio')
+    path = urdf_path(name)
+    model = pinocchio.buildModelFromUrdf(str(path))
+    data, rng, largest = model.createData(), np.random.default_rng(0), np.zeros(model.nv)
+    bounded = np.isfinite(model.upperPositionLimit) & (model.upperPositionLimit < 1e3)
+    low, high = (
+        np.where(bounded, limit, sign * np.pi)
+        for limit, sign in ((model.lowerPositionLimit, -1.0), (model.upperPositionLimit, 1.0))
+    )
+    for _ in range(2000):
+        q = pinocchio.neutral(model)
+        for joint in model.joints[1:]:
+            if joint.nq == 1:
+                q[joint.idx_q] = rng.uniform(low[joint.idx_q], high[joint.idx_q])
+        torque = np.abs(pinocchio.computeGeneralizedGravity(model, data, q))
+        largest = np.maximum(largest, torque)
+    beyond = (largest > model.effortLimit) & (model.effortLimit > 0.0)
+    heavy = [name for k, name in enumerate(model.names) if k and beyond[model.joints[k].idx_v]]
+    found = description_report.exceeded_limits(Robot.from_urdf(path))
+    assert sorted(each.subject.removeprefix('joint ') for each in found) == heavy == expected
