@@ -229,6 +229,14 @@ def _numbers(cells: list[str], names: list[str], row: int) -> list[float]:
     return values
 
 
+def _shape(file: Mapping[str, Array], name: str) -> tuple[int, ...]:
+    """Return the shape of an array of an NPZ file, () if it contains Python objects."""
+    try:
+        return file[name].shape
+    except ValueError:  # these are not loaded, because that runs code
+        return ()
+
+
 def _columns_of_npz(path: Path) -> dict[str, Array]:
     with path.open('rb') as opened:
         if not zipfile.is_zipfile(opened):
@@ -244,8 +252,8 @@ def _columns_of_npz(path: Path) -> dict[str, Array]:
         used = 't', *FIELD_ARRAYS.values(), 'wrench'
         arrays = {name: np.asarray(file[name], dtype=np.float64) for name in used if name in file}
         count = len(np.atleast_1d(arrays['t']))
-        for name in set(file) - {*used, 'joint_names'}:
-            if file[name].shape == (count, len(names)):
+        for name in sorted(set(file) - {*used, 'joint_names'}):
+            if _shape(file, name) == (count, len(names)):
                 raise RecordingError(
                     f'{path}: array {name!r} has a column for each joint, but is not q, v or '
                     'tau; correct its name, or remove it'

@@ -119,7 +119,9 @@ def test_no_model_from_positions_in_degrees(tmp_path, states, capsys):
 
 def test_a_misnamed_array(tmp_path, states, said):
     """Velocities under another name are not ignored; other arrays are."""
-    run = saved(tmp_path, states, v=None, dq=states['v'], comment=np.array('a'))
+    others = {'comment': np.array('a'), 'about': np.array({'robot': 'a'}, dtype=object)}
+    assert 'held out' in said(main, saved(tmp_path, states, **others), '--urdf', PLANAR, *DOWN)
+    run = saved(tmp_path, states, v=None, dq=states['v'], **others)
     text = said(main, run, '--urdf', PLANAR, *DOWN, status=NEGATIVE)
     assert "array 'dq' has a column for each joint, but is not q, v or tau" in text
 
