@@ -118,10 +118,9 @@ def identify_recordings(
 
     Raises as `identify_dynamics`.
     """
-    result, problem, every = _identify(robot, recordings, options)
+    result, problem, every, moves = _identify(robot, recordings, options)
     if not result.torques.held_out.any():
         return result
-    moves = moving(recordings)
     residuals = result.torques.measured - result.torques.identified
 
     def again(model: EffortModel) -> DynamicIdentification:
@@ -134,8 +133,8 @@ def identify_recordings(
 
 def _identify(
     robot: DynamicModel, recordings: Sequence[JointRecording], options: IdentificationOptions
-) -> tuple[DynamicIdentification, EffortProblem, EffortEquations]:
-    """Return the dynamics that best fit recordings, the problem, and all equations."""
+) -> tuple[DynamicIdentification, EffortProblem, EffortEquations, NDArray[np.bool_]]:
+    """Return the dynamics that best fit recordings, the problem, all equations, what moves."""
     check_options(options, robot)
     if not recordings:
         raise ArgumentError('no recordings given')
@@ -179,7 +178,7 @@ def _identify(
     found = [*faults, *delay_findings(delay)]
     rows, away = (every, held_out), absent(runs)
     result = _result(problem, fit, theta, success, rows, delay, cutoff, moves, found, away)
-    return result, problem, every
+    return result, problem, every, moves
 
 
 def held_out_error(

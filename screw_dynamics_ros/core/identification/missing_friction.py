@@ -44,9 +44,19 @@ def missing_terms(
     One for each term, the best first.
     """
     found: dict[str, tuple[float, EffortModel, NDArray[np.bool_]]] = {}
+    blocks = time_blocks(given.t, given.part)
+    judged = np.flatnonzero(moves & np.isfinite(residuals).all(axis=0)).tolist()
+    columns = {i: given.W[:, i][:, given.W[:, i].any(axis=0)] for i in judged}
+    before = {i: _errors(columns[i], residuals[:, i], blocks) ** 2 for i in judged}
     for name, term, model in _models(unknowns):
         drive = Friction(smoothing=model.smoothing, stribeck_speed=model.stribeck_speed or 1.0)
-        shares = _reductions(term, drive, given, residuals, moves)
+        load = given.rigid if term.by_power else np.abs(given.rigid) if term.by_load else 1.0
+        factors = term.shape(given.v, given.direction, drive) * load
+        shares = np.zeros(residuals.shape[1])
+        for i in judged:
+            more = np.column_stack([columns[i], factors[:, i]])
+            after = _errors(more, residuals[:, i], blocks) ** 2
+            shares[i] = _reduction(before[i], after, blocks)
         size = float(shares.sum())
         if size > found.get(name, (0.0,))[0]:
             found[name] = size, model, shares > 0.0
@@ -96,27 +106,12 @@ def _models(unknowns: Unknowns) -> Iterator[tuple[str, FrictionTerm, EffortModel
             yield name, term, replace(model, terms=(name, *model.terms))
 
 
-def _reductions(
-    term: FrictionTerm,
-    drive: Friction,
-    given: EffortEquations,
-    residuals: Array,
-    moves: NDArray[np.bool_],
-) -> Array:
-    """Return by which share (n,) a term reduces errors of other data; 0 without significance."""
-    load = given.rigid if term.by_power else np.abs(given.rigid) if term.by_load else 1.0
-    columns = term.shape(given.v, given.direction, drive) * load
-    blocks = time_blocks(given.t, given.part)
-    result = np.zeros(residuals.shape[1])
-    for i in np.flatnonzero(moves & np.isfinite(residuals).all(axis=0)):
-        plain = given.W[:, i][:, given.W[:, i].any(axis=0)]
-        more = np.column_stack([plain, columns[:, i]])
-        before, after = (_errors(A, residuals[:, i], blocks) ** 2 for A in (plain, more))
-        gain = np.bincount(blocks, before - after)
-        share = 1.0 - np.sqrt(after.sum() / max(before.sum(), 1e-300))
-        if share > MIN_REDUCTION and gain.sum() > SIGMAS * np.std(gain) * np.sqrt(len(gain)):
-            result[i] = share
-    return result
+def _reduction(before: Array, after: Array, blocks: NDArray[np.int64]) -> float:
+    """Return by which share root mean squares decrease, from squares (M,); 0 if by chance."""
+    gain = np.bincount(blocks, before - after)
+    share = 1.0 - np.sqrt(after.sum() / max(before.sum(), 1e-300))
+    is_certain = gain.sum() > SIGMAS * np.std(gain) * np.sqrt(len(gain))
+    return float(share) if share > MIN_REDUCTION and is_certain else 0.0
 
 
 def _errors(A: Array, y: Array, blocks: NDArray[np.int64]) -> Array:
