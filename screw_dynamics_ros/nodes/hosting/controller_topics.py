@@ -254,8 +254,6 @@ class ControllerTopics:
 
     def watch(self) -> None:
         """Replace the numbers without joint states, and while the description is another one."""
-        if not self._topics:
-            return
         self._follow_fault()
         now, timeout = time.monotonic(), self._parameters[parameters_of.TIMEOUT]
         lost = [each for each in self._topics if each.look(now, timeout)]
