@@ -9,7 +9,7 @@ Programs in C++ read them by headers of screw_dynamics_control with the same typ
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..compile.text.c_body import number
@@ -108,6 +108,25 @@ def vector_constants(vector: str, rows: Sequence[LawField]) -> str:
     """Return the member of the constants for a vector."""
     fields = f'{vector}_fields' if rows else '0'
     return f'  {{{sum(row.size for row in rows)}, {len(rows)}, {fields}}},'
+
+
+def constants_of(
+    kind: str,
+    texts: Iterable[str],
+    vectors: Mapping[str, Sequence[LawField]],
+    gravity: Iterable[float],
+    members: Iterable[str],
+) -> Iterator[str]:
+    """Yield the definition of `screw_dynamics_<kind>`, whose further members come last."""
+    name = f'screw_dynamics_{kind}'
+    yield f'const struct {name}_constants {name} = {{'
+    yield f'  {name.upper()}_VERSION,'
+    yield f'  (uint32_t)sizeof(struct {name}_constants),'
+    yield from (f'  {literal(text)},' for text in texts)
+    yield from (vector_constants(vector, rows) for vector, rows in vectors.items())
+    yield f'  {{{", ".join(map(literal, map(float, gravity)))}}},'
+    yield from (f'  {member},' for member in members)
+    yield '};'
 
 
 def literal(value: str | float) -> str:

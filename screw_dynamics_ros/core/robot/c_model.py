@@ -28,10 +28,10 @@ from .c_interface import (
     LawField,
     compiling,
     computation,
+    constants_of,
     coordinate_fields,
     field_table,
     literal,
-    vector_constants,
 )
 from .functions import Output
 from .fused_kernel import Formula, fused_specification
@@ -119,7 +119,8 @@ def c_model(robot: Robot, name: str, links: Sequence[str], description_hash: str
     check_names(name, functions)
     vectors = limited_fields(tree)
     hashes = (tree.digest, description_hash)
-    members = [f'  {function.name},' for function in functions[: len(outputs) - 2 * len(links)]]
+    names = [function.name for function in functions[: len(outputs) - 2 * len(links)]]
+    members = [str(len(links)), 'links', *names]
     source = [
         f'#include "{name}.h"',
         '',
@@ -130,15 +131,7 @@ def c_model(robot: Robot, name: str, links: Sequence[str], description_hash: str
         *link_table(tree, name, links),
         *(line for vector, rows in vectors.items() for line in field_table(vector, rows)),
         '',
-        'const struct screw_dynamics_model_constants screw_dynamics_model = {',
-        '  SCREW_DYNAMICS_MODEL_VERSION,',
-        '  (uint32_t)sizeof(struct screw_dynamics_model_constants),',
-        *(f'  {literal(text)},' for text in (label, *hashes)),
-        *(vector_constants(vector, rows) for vector, rows in vectors.items()),
-        f'  {{{", ".join(map(literal, map(float, robot.gravity)))}}},',
-        f'  {len(links)}, links,',
-        *members,
-        '};',
+        *constants_of('model', (label, *hashes), vectors, robot.gravity, members),
     ]
     declaration = ['extern const struct screw_dynamics_model_constants screw_dynamics_model;', '']
     return CSource(

@@ -31,10 +31,10 @@ from ...robot.c_interface import (
     LawField,
     compiling,
     computation,
+    constants_of,
     coordinate_fields,
     field_table,
     literal,
-    vector_constants,
 )
 from ...robot.fused_kernel import fused_specification
 from .law_fields import FieldLayout
@@ -201,18 +201,9 @@ def constants(law: RobotLaw, vectors: Mapping[str, list[LawField]], *hashes: str
     efforts = [literal(limits.get(row.name, math.inf)) for row in vectors['v']]
     yield f'static const double effort_limits[] = {{{", ".join(efforts) or "0"}}};'
     yield ''
-    yield 'const struct screw_dynamics_law_constants screw_dynamics_law = {'
-    yield '  SCREW_DYNAMICS_LAW_VERSION,'
-    yield '  (uint32_t)sizeof(struct screw_dynamics_law_constants),'
-    yield from (f'  {literal(text)},' for text in texts)
-    for vector, rows in vectors.items():
-        yield vector_constants(vector, rows)
-    yield f'  {{{", ".join(map(literal, map(float, robot.gravity)))}}},'
-    yield '  effort_limits,'
-    yield '  update,'
     can_start = 'pose' not in law.reference.shapes or 'link' in law.options
-    yield f'  {"start" if can_start else "0"},'
-    yield '};'
+    members = 'effort_limits', 'update', 'start' if can_start else '0'
+    yield from constants_of('law', texts, vectors, robot.gravity, members)
 
 
 def comment(
