@@ -47,21 +47,10 @@ CHECKED = ['-g', '-fsanitize=address,undefined', '-fno-sanitize-recover=all']
 
 PROGRAM = """
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
-#include <new>
 #include "message.hpp"
+#include "counted_allocations.hpp"
 #include "screw_dynamics_msgs/model_state.hpp"
-
-static long allocations = 0;
-void * operator new(std::size_t size)
-{
-  ++allocations;
-  if (void * memory = std::malloc(size)) {return memory;}
-  throw std::bad_alloc();
-}
-void operator delete(void * memory) noexcept {std::free(memory);}
-void operator delete(void * memory, std::size_t) noexcept {std::free(memory);}
 
 using namespace screw_dynamics_msgs;
 
@@ -202,7 +191,11 @@ def include(tmp_path_factory):
         )
     roots = [Path(get_package_prefix(name)) / 'include' for name in USED]
     system = [path for root, name in zip(roots, USED) for path in (root, root / name)]
-    return [f'-I{PACKAGE}/include', *(f'-isystem{path}' for path in (work, *system))]
+    return [
+        f'-I{PACKAGE}/include',
+        f'-I{ROOT}/test/support',
+        *(f'-isystem{path}' for path in (work, *system)),
+    ]
 
 
 def filled(layout, message):

@@ -8,20 +8,10 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <new>
 #include <sstream>
 
+#include "counted_allocations.hpp"
 #include "screw_dynamics_control/model_library.hpp"
-
-static long allocations = 0;
-void * operator new(std::size_t size)
-{
-  ++allocations;
-  if (void * memory = std::malloc(size)) {return memory;}
-  throw std::bad_alloc();
-}
-void operator delete(void * memory) noexcept {std::free(memory);}
-void operator delete(void * memory, std::size_t) noexcept {std::free(memory);}
 
 using namespace screw_dynamics_control;
 using Array = std::vector<double>;

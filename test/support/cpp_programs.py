@@ -27,6 +27,7 @@ FLAGS = ['-O2', '-fno-math-errno', '-ffp-contract=fast', '-shared', '-fPIC']
 STRICT = ['-std=c99', '-Wall', '-Wextra', '-pedantic', '-Werror']
 CPP_FLAGS = ['-std=c++17', '-Wall', '-Wextra', '-Wconversion', '-Wshadow', '-pedantic', '-Werror']
 SANITIZERS = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all']
+SUPPORT = ROOT / 'test' / 'support'  # has counted_allocations.hpp
 INCLUDE = ROOT / 'screw_dynamics_control' / 'include'
 HEADER = INCLUDE / 'screw_dynamics_control' / 'control_law.hpp'
 
@@ -69,7 +70,7 @@ def with_digest(path: Path) -> Path:
 def built(folder: Path, name: str, text: str, *flags: str) -> Path:
     """Compile a C++ program."""
     (folder / f'{name}.cpp').write_text(text)
-    files = [f'-I{INCLUDE}', f'{name}.cpp', '-o', name, '-ldl']
+    files = [f'-I{INCLUDE}', f'-I{SUPPORT}', f'{name}.cpp', '-o', name, '-ldl']
     subprocess.run([CPP, *CPP_FLAGS, '-g', *flags, *files], check=True, cwd=folder)
     return folder / name
 

@@ -238,20 +238,9 @@ def test_the_command_refuses(options, status, reason, capsys):
 
 PROGRAM = r"""
 #include <cstdio>
-#include <cstdlib>
-#include <new>
+#include "counted_allocations.hpp"
 #include "screw_dynamics_control/control_law.hpp"
 #include "law.h"  // both headers have the types
-
-static long allocations = 0;
-void * operator new(std::size_t size)
-{
-  ++allocations;
-  if (void * memory = std::malloc(size)) {return memory;}
-  throw std::bad_alloc();
-}
-void operator delete(void * memory) noexcept {std::free(memory);}
-void operator delete(void * memory, std::size_t) noexcept {std::free(memory);}
 
 using namespace screw_dynamics_control;
 
