@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from screw_dynamics_ros.core.identification import (
     IdentificationOptions,
     identify_recordings,
 )
+from screw_dynamics_ros.core.identification.missing_friction import friction_findings
 from support.paths import URDF
 from support.simulated_recording import SMOOTHING, computed, some_motion
 
@@ -71,6 +73,29 @@ def test_a_term_that_is_missing_is_named(friction, remedy):
     for field, value in friction.items():
         if field != 'stribeck_speed':
             assert getattr(better.drives['joint2'], field) == pytest.approx(value, rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ('errors', 'subjects'),
+    [
+        ([0.96, 0.90], ['joint b']),
+        ([0.90, 0.90], ['joints a, b']),
+        ([0.96, 1.00], []),
+        ([0.50, 1.20], ['joint a']),
+        ([0.90, 1.50], []),  # half of the joints are worse by more than the others are better
+    ],
+)
+def test_a_term_must_reduce_errors_of_held_out_efforts(errors, subjects):
+    """Of a joint by 5 %, relative to its torques, whatever the residuals promise."""
+
+    def of_errors(values, factor):
+        torques = factor * np.full(2, 10.0), factor * np.array(values), np.zeros(2)
+        return SimpleNamespace(joint_names=('a', 'b'), errors=lambda: torques)
+
+    terms = [(EffortModel(terms=('load_friction',)), np.ones(2, dtype=bool))]
+    again = of_errors(errors, 3.0)  # scales of efforts may differ
+    found = list(friction_findings(of_errors([1.0, 1.0], 1.0), terms, lambda _: again))
+    assert [each.subject for each in found] == subjects
 
 
 def test_no_term_without_held_out_data():
