@@ -5,9 +5,9 @@
 
     python tools/example_recording.py
 
-60 s of joint states at 100 Hz and the description, as a driver would send them. The arm rests, moves
-for 50 s, and rests. Its drives have friction and rotor inertias, sensors have noise, and a payload
-that no description has is fixed to the hand.
+60 s of joint states at 100 Hz and the description, as a driver would send them. The arm rests,
+moves for 50 s, and rests. Its drives have friction and rotor inertias, sensors have noise, and a
+payload that no description has is fixed to the hand.
 """
 
 from __future__ import annotations
