@@ -18,6 +18,7 @@ from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.compile.llvm.module import scalar_kernel
 from screw_dynamics_ros.core.compile.llvm.objects import object_file, target_machine
 from screw_dynamics_ros.entry import DONE, NEGATIVE
+from support.models import random_description
 from support.robots import urdf_path
 
 pytestmark = pytest.mark.skipif(not native.available(), reason='no llvmlite')
@@ -35,7 +36,7 @@ TARGETS = {
 
 @pytest.fixture(scope='module')
 def robot():
-    return Robot.from_urdf(urdf_path('panda'), backend='reference')
+    return Robot(random_description(0, 4), backend='reference')
 
 
 @pytest.fixture(scope='module')
