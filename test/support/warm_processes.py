@@ -170,5 +170,6 @@ if __name__ == '__main__':
         load(row.factory)
     gc.collect()
     gc.freeze()
+    gc.unfreeze = lambda: None  # or each node would copy all of this, to collect it
     serve(socket.socket(fileno=int(sys.argv[1])))
     sys.exit(main())
