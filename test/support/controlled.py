@@ -28,6 +28,7 @@ class Controlled:
     def __init__(self, monkeypatch, law, bench=Bench, **parameters):
         values = {
             'law': law,
+            'backend': 'native',
             'blend_time': 0.0,
             'ramp_time': 0.0,
             'effort_rate_factor': 1e6,

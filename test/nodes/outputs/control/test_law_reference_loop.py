@@ -10,7 +10,6 @@ from collections import Counter
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('llvmlite')
 if not sys.platform.startswith('linux'):
     pytest.skip('the loop is for Linux', allow_module_level=True)

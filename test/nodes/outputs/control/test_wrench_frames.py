@@ -7,9 +7,6 @@ import os
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from geometry_msgs.msg import WrenchStamped
 
 from screw_dynamics_ros.ros.status import Level
