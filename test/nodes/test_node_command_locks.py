@@ -4,9 +4,6 @@
 """Which parameters others can change while a controller acts on torques."""
 
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from rclpy.parameter import Parameter
 

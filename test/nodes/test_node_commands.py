@@ -12,9 +12,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.duration import Duration

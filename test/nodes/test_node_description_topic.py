@@ -4,9 +4,6 @@
 """The robot description of the parameter on the topic, as robot_state_publisher has it there."""
 
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from rclpy.parameter import Parameter
 from std_msgs.msg import String

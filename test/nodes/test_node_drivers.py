@@ -3,11 +3,8 @@
 
 """Driver presets in nodes: accepted, and active between defaults and parameters of one's own."""
 
-import pytest
-
-pytest.importorskip('rclpy')
-
 import numpy as np
+import pytest
 import rclpy
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState

@@ -9,9 +9,6 @@ The same for each node that is not hosted with others; those are in test_node_ho
 from operator import attrgetter
 
 import pytest
-
-pytest.importorskip('rclpy')
-
 from geometry_msgs.msg import TwistStamped, WrenchStamped
 from sensor_msgs.msg import JointState
 

@@ -9,9 +9,6 @@ thread, but only when the sequence says so: whatever comes meanwhile comes in an
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule

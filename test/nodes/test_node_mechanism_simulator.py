@@ -8,9 +8,6 @@ In the process of the tests, whose clock they turn; as a node of its own through
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from rclpy.time import Time
 from sensor_msgs.msg import JointState

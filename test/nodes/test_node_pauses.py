@@ -8,9 +8,6 @@ The node runs in this process: it stands still as long as nobody calls it back.
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from geometry_msgs.msg import TwistStamped, WrenchStamped
 from rclpy.node import Node

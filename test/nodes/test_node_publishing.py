@@ -11,9 +11,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from std_msgs.msg import String
 
@@ -115,9 +112,9 @@ def test_nothing_is_reported_of_drawing_right_after_the_start_of_the_machine(mon
 def test_markers_come_at_their_rate(monkeypatch, ros_domain):
     """Not with each joint state."""
     offered = []
-    monkeypatch.setattr(DrawingProcess, 'offer', lambda _, topic, task: offered.append(topic))
     rclpy.init(domain_id=ros_domain)
     bench = Bench(monkeypatch, Kinematics, 'kinematics', marker_rate=8.0, singularity_rate=30.0)
+    monkeypatch.setattr(DrawingProcess, 'offer', lambda _, topic, task: offered.append(topic))
     bench.host.source.receive(String(data=urdf_path('planar_2r').read_text()))
     bench.finish()
     for _ in range(100):

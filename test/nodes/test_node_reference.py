@@ -5,15 +5,12 @@
 
 import numpy as np
 import pytest
-from scipy.interpolate import BPoly
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 from rclpy.parameter import Parameter
+from scipy.interpolate import BPoly
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint

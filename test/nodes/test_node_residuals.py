@@ -8,9 +8,6 @@ import time
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 import yaml
 from rclpy.parameter import Parameter

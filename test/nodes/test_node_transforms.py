@@ -9,9 +9,6 @@ Joints turn about z or move along x: their transforms are known in closed form.
 import math
 
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message

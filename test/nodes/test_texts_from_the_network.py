@@ -14,9 +14,6 @@ import sys
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from rclpy.parameter import Parameter
 from std_msgs.msg import String

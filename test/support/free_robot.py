@@ -10,7 +10,6 @@ from rclpy.serialization import deserialize_message
 from scipy.spatial.transform import Rotation
 from std_msgs.msg import String
 
-from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
 from support.host_bench import Bench, Outputs, serialized
 
 S, MS = 10**9, 10**6
@@ -99,7 +98,6 @@ class FreeRobot(FreeModel):
     """A node with a robot on a floating base, and the same robot in Pinocchio."""
 
     def __init__(self, monkeypatch, path, **parameters):
-        monkeypatch.setattr(DrawingProcess, 'offer', lambda *_: None)
         self.text = path.read_text()
         self.bench = Bench(monkeypatch, Outputs, 'all', **{'base_source': 'odometry', **parameters})
         self.bench.host.source.receive(String(data=self.text))

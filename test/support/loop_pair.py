@@ -10,7 +10,6 @@ import rclpy
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
-from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import Bench, Outputs, serialized
@@ -24,7 +23,6 @@ class Pair:
     """Two nodes with the same parameters and messages: one with the loop, one without."""
 
     def __init__(self, monkeypatch, description=ARM, part=Outputs, **parameters):
-        monkeypatch.setattr(DrawingProcess, 'offer', lambda *_: None)
         parameters = {'model_state': ['all'], 'backend': 'native', **parameters}
         self.nodes = [kind(monkeypatch, part, 'all', **parameters) for kind in (LoopBench, Bench)]
         self.loop, self.plain = self.nodes

@@ -7,9 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from geometry_msgs.msg import WrenchStamped
 
 from screw_dynamics_ros.core.errors import ArgumentError, NotAtRestError

@@ -12,7 +12,6 @@ import sys
 
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('llvmlite')
 pytest.importorskip('nav_msgs')
 pytest.importorskip('screw_dynamics_msgs.msg._model_state')

@@ -11,7 +11,6 @@ from collections import Counter
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('llvmlite')
 pytest.importorskip('screw_dynamics_msgs.msg._model_state')
 if not sys.platform.startswith('linux'):

@@ -8,9 +8,6 @@ from collections import Counter
 import numpy as np
 import pytest
 import yaml
-
-pytest.importorskip('rclpy')
-
 from geometry_msgs.msg import WrenchStamped
 from nodes.hosting import test_compiled_loop
 

@@ -9,7 +9,6 @@ from collections import Counter
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('llvmlite')
 pytest.importorskip('nav_msgs')
 pytest.importorskip('pinocchio')

@@ -6,14 +6,12 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('nav_msgs')
 pytest.importorskip('pinocchio')
 
 import rclpy
 from std_msgs.msg import String
 
-from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
 from screw_dynamics_ros.nodes.hosting.measured_input import MeasuredInput
 from screw_dynamics_ros.ros.status import Level
 from support.free_robot import MS, S, write
@@ -28,7 +26,6 @@ class Measured:
     """A node with one of the inputs."""
 
     def __init__(self, monkeypatch, name):
-        monkeypatch.setattr(DrawingProcess, 'offer', lambda *_: None)
         self.source = SOURCES[name]
         self.bench = Bench(monkeypatch, **self.source.parameters)
         self.name, self.host = name, self.bench.host

@@ -9,7 +9,6 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('screw_dynamics_msgs.msg._model_state')
 
 import rclpy

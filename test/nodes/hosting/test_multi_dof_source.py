@@ -6,7 +6,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('pinocchio')
 
 import pinocchio as pin
@@ -18,7 +17,6 @@ from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
 
-from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
 from screw_dynamics_ros.nodes.services.requests import service_model
 from screw_dynamics_ros.ros.status import Level
 from support.free_robot import MS, numbers, write, write_stamp
@@ -52,7 +50,6 @@ class Ferry:
     """A node with the robot, and the robot in Pinocchio, in a random state."""
 
     def __init__(self, monkeypatch, **parameters):
-        monkeypatch.setattr(DrawingProcess, 'offer', lambda *_: None)
         values = {'multi_dof_joint_states': True, **parameters}
         self.bench = Bench(monkeypatch, Outputs, 'all', **values)
         self.host = self.bench.host

@@ -4,9 +4,6 @@
 """Two publishers of joint states: the node refuses their messages if they disagree."""
 
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from rclpy.node import Node
 from rclpy.parameter import Parameter

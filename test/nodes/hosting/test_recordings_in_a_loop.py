@@ -5,9 +5,6 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from rclpy.serialization import deserialize_message
 from rclpy.time import Time

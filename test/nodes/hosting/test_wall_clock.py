@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('llvmlite')
 if not sys.platform.startswith('linux'):
     pytest.skip('the loop is for Linux', allow_module_level=True)

@@ -13,7 +13,6 @@ import time
 
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('screw_dynamics_msgs.srv._compare_model')
 
 import rclpy

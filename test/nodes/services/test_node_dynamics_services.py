@@ -8,7 +8,6 @@ import re
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('screw_dynamics_msgs.srv._annotate_trajectory')
 pytest.importorskip('pinocchio')
 

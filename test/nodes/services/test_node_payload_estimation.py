@@ -9,7 +9,6 @@ The node runs in this process (`support.host_bench`), on a clock of ours.
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('screw_dynamics_msgs.srv._estimate_payload')
 
 import rclpy

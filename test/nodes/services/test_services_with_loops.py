@@ -12,7 +12,6 @@ import copy
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('screw_dynamics_msgs.srv._filter_twist')
 
 from geometry_msgs.msg import PoseStamped, WrenchStamped

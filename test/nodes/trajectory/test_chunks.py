@@ -9,7 +9,6 @@ The clock of the node stands still unless a test moves it.
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('control_msgs.action')
 
 import rclpy
@@ -149,6 +148,7 @@ def ros(ros_domain):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunk_stream, 'PUBLISHER_TIMEOUT_S', 0.0)
         yield
+    Rig.worker.end()
     rclpy.shutdown()
 
 

@@ -11,7 +11,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('control_msgs.action')
 
 import rclpy
@@ -54,6 +53,7 @@ def clock(ros_domain):
         for module in (goal_relay, trajectory_proxy):
             patch.setattr(module, 'time', made)
         yield made
+    Rig.worker.end()
     rclpy.shutdown()
 
 

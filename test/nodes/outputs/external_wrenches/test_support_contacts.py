@@ -6,7 +6,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('pinocchio')
 pytest.importorskip('nav_msgs')
 
