@@ -5,14 +5,12 @@
 
 import numpy as np
 import pytest
-import rclpy
 from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
-from std_msgs.msg import String
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.lie import quaternions
@@ -36,23 +34,21 @@ def robot():
 
 
 @pytest.fixture
-def bench(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = Bench(
-        monkeypatch,
-        WrenchEstimator,
-        'wrench_estimator',
-        max_delay=10.0,
-        backend='auto',
-        contact_torque_deviation=[0.1],
-        frame_prefix='left_',
+def bench(monkeypatch, keep):
+    made = keep(
+        Bench(
+            monkeypatch,
+            WrenchEstimator,
+            'wrench_estimator',
+            max_delay=10.0,
+            backend='auto',
+            contact_torque_deviation=[0.1],
+            frame_prefix='left_',
+        )
     )
-    made.host.source.receive(String(data=PANDA))
-    made.finish()
+    made.describe(PANDA)
     made.host.states.look_for_listeners()
-    yield made
-    made.close()
-    rclpy.shutdown()
+    return made
 
 
 def effort(robot, *wrenches):
@@ -190,8 +186,7 @@ class Sequence(RuleBasedStateMachine):
     @rule(text=st.sampled_from([PANDA, LOOSE]))
     def describe(self, text):
         self.link = 'left_panda_link7' if text is PANDA else 'left_palm'
-        self.bench.host.source.receive(String(data=text))
-        self.bench.finish()
+        self.bench.describe(text)
         self.bench.host.states.look_for_listeners()
         self.since = 0
 

@@ -5,7 +5,6 @@
 
 import numpy as np
 import pytest
-import rclpy
 from geometry_msgs.msg import WrenchStamped
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -16,10 +15,9 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Bool, Float64MultiArray, String
+from std_msgs.msg import Bool, Float64MultiArray
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.estimation.observers.table import OBSERVERS
@@ -39,20 +37,17 @@ NAN = float('nan')
 
 
 @pytest.fixture
-def bench(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = Bench(monkeypatch, WrenchEstimator, 'wrench_estimator', max_delay=10.0, backend='python')
-    made.host.source.receive(String(data=PLANAR))
-    made.finish()
-    yield made
-    made.close()
-    rclpy.shutdown()
+def bench(monkeypatch, keep):
+    made = keep(
+        Bench(monkeypatch, WrenchEstimator, 'wrench_estimator', max_delay=10.0, backend='python')
+    )
+    made.describe(PLANAR)
+    return made
 
 
 def set_parameters(bench, **values):
     """Change parameters, and let everything be compiled."""
-    results = bench.node.set_parameters([Parameter(k, value=v) for k, v in values.items()])
-    assert all(each.successful for each in results), results
+    assert bench.set(**values).successful
     bench.finish()
 
 

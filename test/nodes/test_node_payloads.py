@@ -11,7 +11,6 @@ import pytest
 
 pytest.importorskip('screw_dynamics_msgs.srv._set_payload')
 
-import rclpy
 from geometry_msgs.msg import InertiaStamped
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -96,8 +95,7 @@ class Machine(RuleBasedStateMachine):
         bench = type(self).bench
         bench.finish()
         ask(bench.node, 'clear_payload', clear_payload())
-        bench.host.source.receive(String(data=ROBOTS['light']))
-        bench.finish()
+        bench.describe(ROBOTS['light'])
         self.robot, self.lines, self.q = 'light', {}, None
         self.state(0.3, -0.5)
 
@@ -252,13 +250,12 @@ def plain(value):
 
 
 @pytest.fixture
-def bench(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = Bench(monkeypatch, max_delay=10.0, gravity=GRAVITY, state_timeout=0.0, age_limit=2.0)
+def bench(monkeypatch, keep):
+    made = keep(
+        Bench(monkeypatch, max_delay=10.0, gravity=GRAVITY, state_timeout=0.0, age_limit=2.0)
+    )
     Machine.bench = made
-    yield made
-    made.close()
-    rclpy.shutdown()
+    return made
 
 
 def test_what_is_carried_is_what_was_asked_for_last(bench):
@@ -295,8 +292,7 @@ def commanding(bench):
     limits = [Parameter('limited_joints', value=list(JOINTS)), Parameter('enabled', value=True)]
     limits += [Parameter(name, value=[1e3, 1e3]) for name in ('effort_limits', 'effort_rates')]
     assert bench.node.set_parameters_atomically(limits).successful
-    bench.host.source.receive(String(data=ROBOTS['light']))
-    bench.finish()
+    bench.describe(ROBOTS['light'])
     for _ in range(60):
         command_after(bench, 0.05)
     return bench
@@ -357,8 +353,7 @@ def test_parameters_tell_what_a_request_has_set(bench):
 
 
 def test_the_same_parameters_again_replace_what_is_under_way(bench):
-    bench.host.source.receive(String(data=ROBOTS['light']))
-    bench.finish()
+    bench.describe(ROBOTS['light'])
     node, payloads = bench.node, bench.host.payloads
     assert ask(node, 'set_payload', set_payload('parameters', 'tip', 2.0, seconds=100.0)).success
     assert not payloads.is_settled

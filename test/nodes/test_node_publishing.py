@@ -11,8 +11,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import rclpy
-from std_msgs.msg import String
 
 from screw_dynamics_ros.nodes.hosting import drawing
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnNumbers, DrawnTopic
@@ -109,14 +107,12 @@ def test_nothing_is_reported_of_drawing_right_after_the_start_of_the_machine(mon
     made.worker.end()
 
 
-def test_markers_come_at_their_rate(monkeypatch, ros_domain):
+def test_markers_come_at_their_rate(monkeypatch, keep):
     """Not with each joint state."""
-    offered = []
-    rclpy.init(domain_id=ros_domain)
-    bench = Bench(monkeypatch, Kinematics, 'kinematics', marker_rate=8.0, singularity_rate=30.0)
+    offered, rates = [], {'marker_rate': 8.0, 'singularity_rate': 30.0}
+    bench = keep(Bench(monkeypatch, Kinematics, 'kinematics', **rates))
     monkeypatch.setattr(DrawingProcess, 'offer', lambda _, topic, task: offered.append(topic))
-    bench.host.source.receive(String(data=urdf_path('planar_2r').read_text()))
-    bench.finish()
+    bench.describe(urdf_path('planar_2r').read_text())
     for _ in range(100):
         bench.clock.offset += 0.01
         state = serialized(('joint1', 'joint2'), (0.3, 0.4), bench.clock.time_ns())
@@ -124,8 +120,6 @@ def test_markers_come_at_their_rate(monkeypatch, ros_domain):
     assert [topic.channel.topic for topic in offered] == ['/life/kinematics/markers'] * 8
     sent = [topic for topic, _ in bench.sent]
     assert sent.count('/life/kinematics/singularity/tip') == 30
-    bench.close()
-    rclpy.shutdown()
 
 
 # --- messages that are made in another process ----------------------------------------------------

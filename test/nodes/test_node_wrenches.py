@@ -10,7 +10,7 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.estimation.dead_band import dead_band, dead_band_of_size
@@ -46,8 +46,7 @@ def whole_bench(ros_domain):
     patch = pytest.MonkeyPatch()
     rclpy.init(domain_id=ros_domain)
     made = Bench(patch, WrenchEstimator, 'wrench_estimator', max_delay=10.0, damping=0.0)
-    made.host.source.receive(String(data=TEXT))
-    made.finish()
+    made.describe(TEXT)
     made.stamp = made.clock.time_ns() + 10**9
     yield made
     made.close()
@@ -64,8 +63,7 @@ def bench(whole_bench):
 
 
 def set_parameters(bench, **values):
-    results = bench.node.set_parameters([Parameter(k, value=v) for k, v in values.items()])
-    assert all(each.successful for each in results), results
+    assert bench.set(**values).successful
     bench.finish()
 
 

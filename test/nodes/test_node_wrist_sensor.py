@@ -5,7 +5,6 @@
 
 import numpy as np
 import pytest
-import rclpy
 from geometry_msgs.msg import WrenchStamped
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -129,18 +128,8 @@ class Rig:
 
 
 @pytest.fixture
-def make(monkeypatch, ros_domain, robot):
-    rclpy.init(domain_id=ros_domain)
-    rigs = []
-
-    def make_rig(**parameters):
-        rigs.append(Rig(monkeypatch, robot, **parameters))
-        return rigs[-1]
-
-    yield make_rig
-    for rig in rigs:
-        rig.bench.close()
-    rclpy.shutdown()
+def make(monkeypatch, keep, robot):
+    return lambda **parameters: keep(Rig(monkeypatch, robot, **parameters))
 
 
 def numbers(message):

@@ -9,7 +9,6 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from std_msgs.msg import String
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.estimation.residual_map import fitted
@@ -66,8 +65,7 @@ class Run:
         self.node = LoopBench(monkeypatch, WithSensor, 'all', **parameters)
         states = self.node.host.states
         states.look_for_drivers, states.has_one_driver = lambda: None, True
-        self.node.host.source.receive(String(data=robot))
-        self.node.finish()
+        self.node.describe(robot)
         if sensor:
             self.set(sensor_frame=sensor, tool_mass=0.5)
         self.set(**(values or {}))
@@ -81,8 +79,6 @@ class Run:
 
     def close(self):
         self.node.close()
-        for each in self.node.part.nodes:
-            each.destroy_node()
 
     def set(self, **values):
         """Set parameters of all nodes that have them."""

@@ -8,7 +8,6 @@ import pinocchio as pin
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message
 from scipy.spatial.transform import Rotation
-from std_msgs.msg import String
 
 from support.host_bench import Bench, Outputs, serialized
 
@@ -100,16 +99,10 @@ class FreeRobot(FreeModel):
     def __init__(self, monkeypatch, path, **parameters):
         self.text = path.read_text()
         self.bench = Bench(monkeypatch, Outputs, 'all', **{'base_source': 'odometry', **parameters})
-        self.bench.host.source.receive(String(data=self.text))
-        self.bench.finish()
+        self.bench.describe(self.text)
         self.host = self.bench.host
         assert self.host.model is not None, self.host.source.descriptions.reason
         super().__init__(self.text, self.host.mapper.joints)
-
-    def close(self):
-        self.bench.close()
-        for node in self.bench.part.nodes:
-            node.destroy_node()
 
     def measured(self, stamp, *arguments, **state):
         """Send pose and twist of a frame of the robot."""

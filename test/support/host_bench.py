@@ -20,6 +20,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 
 from screw_dynamics_ros.nodes.hosting import host
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
@@ -204,8 +205,19 @@ class Bench:
     def close(self):
         """Destroy all nodes: Fast DDS finds 32 participants on a machine, not more."""
         self.finish()
-        for node in (*self.host.services.nodes, self.node):
+        hosted = getattr(self.part, 'nodes', ())
+        for node in (*self.host.services.nodes, self.node, *hosted):
             node.destroy_node()
+
+    def describe(self, text):
+        """Let a description come, and its model be adopted."""
+        self.host.source.receive(String(data=text))
+        self.finish()
+
+    def set(self, **values):
+        """Set parameters, two underscores in a name are a dot; return the result."""
+        changes = [Parameter(name.replace('__', '.'), value=each) for name, each in values.items()]
+        return self.node.set_parameters_atomically(changes)
 
     def finish(self):
         """Let everything be compiled and adopted."""

@@ -6,7 +6,6 @@
 from collections import Counter
 
 import numpy as np
-import rclpy
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
@@ -36,8 +35,6 @@ class Pair:
     def close(self):
         for node in self.nodes:
             node.close()
-            for each in node.part.nodes:
-                each.destroy_node()
 
     def describe(self, text):
         for node in self.nodes:
@@ -139,18 +136,3 @@ def summary(states):
             each.topic: each.published for each in states.channels if 'markers' not in each.topic
         },
     }
-
-
-def pairs(monkeypatch, domain):
-    """Yield a function that makes pairs, with the parameters of both nodes."""
-    rclpy.init(domain_id=domain)
-    made = []
-
-    def make(**parameters):
-        made.append(Pair(monkeypatch, **parameters))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close()
-    rclpy.shutdown()

@@ -10,7 +10,6 @@ pytest.importorskip('pinocchio')
 pytest.importorskip('nav_msgs')
 
 import pinocchio as pin
-import rclpy
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from rclpy.parameter import Parameter
@@ -35,18 +34,12 @@ LEGGED = [
 
 
 @pytest.fixture
-def robot(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = []
+def robot(monkeypatch, keep):
 
     def make(path=None, **parameters):
-        made.append(FreeRobot(monkeypatch, path or urdf_path('solo12'), **parameters))
-        return made[-1]
+        return keep(FreeRobot(monkeypatch, path or urdf_path('solo12'), **parameters))
 
-    yield make
-    for each in made:
-        each.close()
-    rclpy.shutdown()
+    return make
 
 
 @pytest.mark.parametrize('path', LEGGED, ids=robot_id)

@@ -22,18 +22,13 @@ from screw_dynamics_ros.core.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import serialized
-from support.loop_pair import ARM, pairs
+from support.loop_pair import ARM
 from support.robots import urdf_path
 
 Q = np.array([0.3, -0.5, 0.2, -2.0, 0.4, 1.6, 0.7, 0.02])
 OTHER = urdf_path('planar_2r').read_text()
 MS = 1_000_000
 STAMP_END = 12  # of a serialized message [bytes]
-
-
-@pytest.fixture
-def pair(monkeypatch, ros_domain):
-    yield from pairs(monkeypatch, ros_domain)
 
 
 def test_ordinary_states_need_no_python(pair):

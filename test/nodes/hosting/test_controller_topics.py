@@ -5,7 +5,6 @@
 
 import numpy as np
 import pytest
-import rclpy
 from geometry_msgs.msg import WrenchStamped
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
@@ -16,7 +15,6 @@ from screw_dynamics_ros.nodes.force_torque.wrist_sensor_outputs import WristSens
 from screw_dynamics_ros.nodes.hosting import controller_topics
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from support.host_bench import Bench, Outputs, serialized
-from support.loop_pair import pairs
 from support.robots import urdf_path
 
 NODE = '/life/wrench_estimator'
@@ -28,22 +26,16 @@ OBSERVED = {'observer': 'static', 'torque_cutoff': 0.0, 'wrench_cutoff': 0.0}
 
 
 @pytest.fixture
-def bench(monkeypatch, ros_domain):
+def bench(monkeypatch, keep):
     """Return a function that returns a node with the arm, and its last messages."""
-    rclpy.init(domain_id=ros_domain)
-    made = []
 
     def make(part=WrenchEstimator, text=ARM, **parameters):
         name = {WristSensor: 'wrist_sensor', Outputs: 'all'}.get(part, 'wrench_estimator')
-        made.append(Bench(monkeypatch, part, name, max_delay=0.05, **parameters))
-        made[-1].host.source.receive(String(data=text))
-        made[-1].finish()
-        return made[-1]
+        each = keep(Bench(monkeypatch, part, name, max_delay=0.05, **parameters))
+        each.describe(text)
+        return each
 
-    yield make
-    for each in made:
-        each.close()
-    rclpy.shutdown()
+    return make
 
 
 def state(bench, q=Q, effort=None):
@@ -149,20 +141,17 @@ def test_zeros_while_the_description_is_another_one(bench):
     np.testing.assert_array_equal(numbers(watched(made)[REFERENCE]), np.zeros(6))
     status = made.host.controller_topics.status()
     assert f'{SOURCE} is not one of the outputs for this robot' in status.summary
-    made.host.source.receive(String(data=ARM))
-    made.finish()
+    made.describe(ARM)
     active(made)
 
 
 def test_zeros_while_a_description_is_refused(bench):
     made = bench(wrench_reference=SOURCE)
     active(made)
-    made.host.source.receive(String(data='<robot name="none"/>'))
-    made.finish()
+    made.describe('<robot name="none"/>')
     np.testing.assert_array_equal(numbers(watched(made)[REFERENCE]), np.zeros(6))
     assert REFERENCE not in state(made)
-    made.host.source.receive(String(data=ARM))
-    made.finish()
+    made.describe(ARM)
     watched(made)
     active(made)
 
@@ -283,11 +272,6 @@ def test_invalid_parameters_are_refused(bench, values, text):
     assert text in results.reason
     with pytest.raises(ArgumentError):
         controller_topics.parameters_of.check({**made.host.parameters.values, **values})
-
-
-@pytest.fixture
-def pair(monkeypatch, ros_domain):
-    yield from pairs(monkeypatch, ros_domain)
 
 
 def test_the_compiled_loop_repeats_without_python(pair):

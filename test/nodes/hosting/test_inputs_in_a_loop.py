@@ -19,16 +19,11 @@ if not sys.platform.startswith('linux'):
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.input_messages import SLED, SOURCES, odometry
-from support.loop_pair import ARM, pairs
+from support.loop_pair import ARM
 from support.robots import urdf_path
 
 MS = 10**6
 TOPICS = '/dynamics/gravity', '/coriolis', '/mass_matrix', '/external_torque', '/tf', '/base_wrench'
-
-
-@pytest.fixture
-def pair(monkeypatch, ros_domain):
-    yield from pairs(monkeypatch, ros_domain)
 
 
 def made(pair, names, **parameters):

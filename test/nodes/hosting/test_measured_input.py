@@ -9,8 +9,6 @@ import pytest
 pytest.importorskip('nav_msgs')
 pytest.importorskip('pinocchio')
 
-import rclpy
-from std_msgs.msg import String
 
 from screw_dynamics_ros.nodes.hosting.measured_input import MeasuredInput
 from screw_dynamics_ros.ros.status import Level
@@ -33,8 +31,7 @@ class Measured:
         assert isinstance(self.input, MeasuredInput)
 
     def describe(self):
-        self.host.source.receive(String(data=SLED))
-        self.bench.finish()
+        self.bench.describe(SLED)
 
     @property
     def now(self):
@@ -63,13 +60,9 @@ class Measured:
 
 
 @pytest.fixture(params=SOURCES)
-def raw(request, monkeypatch, ros_domain):
+def raw(request, monkeypatch, keep):
     """Return a node without a robot."""
-    rclpy.init(domain_id=ros_domain)
-    made = Measured(monkeypatch, request.param)
-    yield made
-    made.bench.close()
-    rclpy.shutdown()
+    return keep(Measured(monkeypatch, request.param))
 
 
 @pytest.fixture

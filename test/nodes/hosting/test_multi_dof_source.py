@@ -9,13 +9,11 @@ import pytest
 pytest.importorskip('pinocchio')
 
 import pinocchio as pin
-import rclpy
 from geometry_msgs.msg import Transform, Twist
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState, MultiDOFJointState
-from std_msgs.msg import String
 
 from screw_dynamics_ros.nodes.services.requests import service_model
 from screw_dynamics_ros.ros.status import Level
@@ -63,8 +61,7 @@ class Ferry:
         self.q, self.v = rng.normal(size=1), rng.normal(size=1)
 
     def describe(self, text):
-        self.host.source.receive(String(data=text))
-        self.bench.finish()
+        self.bench.describe(text)
 
     def message(self, stamp, names=('swim', 'drive'), *, twist=True):
         """Return the motion of the joints; linear parts first."""
@@ -140,20 +137,8 @@ class Ferry:
 
 
 @pytest.fixture
-def ferry(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = []
-
-    def make(**parameters):
-        made.append(Ferry(monkeypatch, **parameters))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.bench.close()
-        for node in each.bench.part.nodes:
-            node.destroy_node()
-    rclpy.shutdown()
+def ferry(monkeypatch, keep):
+    return lambda **parameters: keep(Ferry(monkeypatch, **parameters))
 
 
 def test_results_contain_their_motion(ferry):

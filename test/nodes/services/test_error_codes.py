@@ -27,7 +27,6 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 
 import screw_dynamics_msgs.srv
 import screw_dynamics_ros
@@ -118,8 +117,7 @@ def bench(ros_domain):
         patch.setattr(requested_state, 'time', made.clock)
         made.fresh = made.call('jacobian', jacobian())
         made.host.services.serve('Jacobian', '~/broken', task=lambda: (math.sin, ()))
-        made.host.source.receive(String(data=ROBOT))
-        made.finish()
+        made.describe(ROBOT)
         yield made
         made.host.services.worker.end()
         made.close()
@@ -246,13 +244,11 @@ def test_the_process_dies_while_it_answers(bench, monkeypatch):
 
 
 def test_a_robot_for_which_a_service_is_not_made(bench):
-    bench.host.source.receive(String(data=FLOATING))
-    bench.finish()
+    bench.describe(FLOATING)
     request = pose_request(0.1)
     request.joint_state = joints(['joint2'], [0.4])
     answer = bench.call('inverse_kinematics', request)
-    bench.host.source.receive(String(data=ROBOT))
-    bench.finish()
+    bench.describe(ROBOT)
     assert answer.error_code == ErrorCode.NOT_SUPPORTED, answer.message
 
 
@@ -273,8 +269,7 @@ class Requests(RuleBasedStateMachine):
     @rule(text=st.sampled_from([ROBOT, FLOATING]))
     def describe(self, text):
         bench = self.bench
-        bench.host.source.receive(String(data=text))
-        bench.finish()
+        bench.describe(text)
         if self.robot not in (None, text):
             self.fresh = False  # another robot has not been measured yet
         self.robot = text
@@ -337,8 +332,7 @@ def test_codes_in_any_order(bench):
         ),
     )
     bench.clock.offset += 10.0  # no state for other tests
-    bench.host.source.receive(String(data=ROBOT))
-    bench.finish()
+    bench.describe(ROBOT)
 
 
 # --- headers --------------------------------------------------------------------------------------

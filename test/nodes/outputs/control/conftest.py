@@ -16,22 +16,14 @@ def law_loader():
 
 
 @pytest.fixture
-def control(monkeypatch, ros_domain, law_loader):
+def control(monkeypatch, keep, law_loader):
     """Return a function that makes a `Controlled` with a law and parameters."""
-    import rclpy
-
     from screw_dynamics_ros.nodes.outputs.control import law_process
     from support.controlled import Controlled
 
     monkeypatch.setattr(law_process, 'Worker', lambda purpose: law_loader)
-    rclpy.init(domain_id=ros_domain)
-    made = []
 
     def make(law, kind=Controlled, **parameters):
-        made.append(kind(monkeypatch, law, **parameters))
-        return made[-1]
+        return keep(kind(monkeypatch, law, **parameters))
 
-    yield make
-    for each in made:
-        each.bench.close()
-    rclpy.shutdown()
+    return make

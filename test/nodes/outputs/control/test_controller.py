@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from scipy.spatial.transform import Rotation
-from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import ArgumentError, UnknownNameError
@@ -333,8 +332,7 @@ def test_gains_of_another_robot_are_refused(control):
     made = control('gravity_compensation')
     made.torque()
     assert made.set(gains__damping=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).successful
-    made.host.source.receive(String(data=urdf_path('planar_2r').read_text()))
-    made.bench.finish()
+    made.bench.describe(urdf_path('planar_2r').read_text())
     reason = made.host.source.descriptions.reason
     assert 'gains.damping has 6 numbers, the robot 2 joints' in reason
     assert made.torque() is not None  # the UR5 goes on

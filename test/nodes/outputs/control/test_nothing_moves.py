@@ -11,7 +11,6 @@ import os
 
 import numpy as np
 import pytest
-import rclpy
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -245,12 +244,8 @@ class Motion:
 
 
 @pytest.fixture
-def made(monkeypatch, ros_domain, tmp_path):
-    rclpy.init(domain_id=ros_domain)
-    arm = MovingArm(monkeypatch, 'joint_impedance', tmp_path)
-    yield arm
-    arm.bench.close()
-    rclpy.shutdown()
+def made(monkeypatch, keep, tmp_path):
+    return keep(MovingArm(monkeypatch, 'joint_impedance', tmp_path))
 
 
 def test_nothing_moves_without_a_command(made):
