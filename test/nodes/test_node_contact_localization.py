@@ -6,9 +6,8 @@
 import numpy as np
 import pytest
 from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 
@@ -20,6 +19,7 @@ from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import Wr
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
+from support.sequences import run_sequences
 
 PANDA = urdf_path('panda').read_text()
 LOOSE = PANDA.replace('panda_link7', 'palm')  # another robot: another name of a link
@@ -222,14 +222,4 @@ class Sequence(RuleBasedStateMachine):
 @pytest.mark.filterwarnings('ignore')
 def test_any_order(bench, robot):
     Sequence.bench, Sequence.robot = bench, robot
-    run_state_machine_as_test(
-        Sequence,
-        settings=settings(
-            max_examples=4,
-            stateful_step_count=8,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_sequences(Sequence, 8, few=4)

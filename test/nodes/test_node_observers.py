@@ -6,14 +6,12 @@
 import numpy as np
 import pytest
 from geometry_msgs.msg import WrenchStamped
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
     rule,
-    run_state_machine_as_test,
 )
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
@@ -26,6 +24,7 @@ from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import Bench, serialized
 from support.plain_observers import FALL, RISE, THRESHOLD, PlainObservers, Step
 from support.robots import urdf_path
+from support.sequences import run_sequences
 
 JOINTS = ('joint1', 'joint2')
 TOPIC = '/life/wrench_estimator/external_torque'
@@ -211,17 +210,7 @@ def test_random_sequences(bench):
         release_duration=FALL,
     )
     Observers.bench = bench
-    run_state_machine_as_test(
-        Observers,
-        settings=settings(
-            max_examples=8,
-            stateful_step_count=25,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_sequences(Observers, 25, few=8)
 
 
 @pytest.mark.parametrize('observer', OBSERVERS)

@@ -12,9 +12,8 @@ import pytest
 pytest.importorskip('screw_dynamics_msgs.srv._set_payload')
 
 from geometry_msgs.msg import InertiaStamped
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
@@ -27,6 +26,7 @@ from screw_dynamics_ros.core.errors import ErrorCode
 from screw_dynamics_ros.core.lie import se3
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
+from support.sequences import run_sequences
 
 GRAVITY = [1.0, -9.0, 2.0]
 PLANAR = urdf_path('planar_2r').read_text()
@@ -259,17 +259,7 @@ def bench(monkeypatch, keep):
 
 
 def test_what_is_carried_is_what_was_asked_for_last(bench):
-    run_state_machine_as_test(
-        Machine,
-        settings=settings(
-            max_examples=40,
-            stateful_step_count=20,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_sequences(Machine, 20)
 
 
 # --- commands ---

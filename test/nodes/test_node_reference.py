@@ -5,7 +5,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 from scipy.interpolate import BPoly
@@ -25,6 +24,7 @@ from screw_dynamics_ros.ros.messages.trajectories import set_duration
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
+from support.sequences import run_sequences
 
 BOUNDED = (
     urdf_path('planar_2r')
@@ -287,11 +287,7 @@ class SourceClock:
 
 def test_random_sequences_of_references(monkeypatch):
     monkeypatch.setattr(reference_trajectory, 'time', SourceClock)
-    machine = References.TestCase()
-    machine.settings = settings(
-        max_examples=60, stateful_step_count=25, deadline=None, derandomize=True, database=None
-    )
-    machine.runTest()
+    run_sequences(References, 25, few=60)
 
 
 # --- the state of a controller --------------------------------------------------------------------

@@ -6,7 +6,6 @@
 from collections import Counter
 
 import numpy as np
-from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -18,6 +17,7 @@ from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import COMMANDS, Outputs, serialized
 from support.input_messages import SLED, SOURCES
 from support.loop_bench import LoopBench
+from support.messages import wrench_message
 from support.paths import URDF
 from support.robots import urdf_path
 
@@ -114,11 +114,8 @@ class Run:
                 host.payloads.put('box', host.model.robot.link_names[-1], body, 0.15)
                 host.link_inertias.set(host.model.robot.link_names[-1], body, 0.15)
             if self.sensor:
-                message = WrenchStamped()
-                message.header.frame_id = self.sensor
-                stamp = divmod(clock.time_ns() - 1_300_000, 10**9)
-                message.header.stamp.sec, message.header.stamp.nanosec = stamp
-                message.wrench.force.x = 1.0
+                stamp = clock.time_ns() - 1_300_000
+                message = wrench_message(self.sensor, [1.0, 0.0, 0.0], stamp=stamp)
                 self.node.part.sensor._on_wrench(message)
 
     def states(self, count):

@@ -10,6 +10,7 @@ from rclpy.serialization import deserialize_message
 from scipy.spatial.transform import Rotation
 
 from support.host_bench import Bench, Outputs, serialized
+from support.messages import write, write_stamp
 
 S, MS = 10**9, 10**6
 SWAPPED = [3, 4, 5, 0, 1, 2]
@@ -147,15 +148,6 @@ def standing(made, feet):
         columns.append(J[:3, :6].T)
     forces = np.linalg.lstsq(np.hstack(columns), gravity, rcond=None)[0].reshape(-1, 3)
     return {foot: np.pad(force, (0, 3)) for foot, force in zip(feet, forces)}
-
-
-def write(part, axes, values):
-    for axis, value in zip(axes, values):
-        setattr(part, axis, float(value))
-
-
-def write_stamp(message, stamp):
-    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, S)
 
 
 def numbers(message):

@@ -3,9 +3,17 @@
 
 """Two nodes with the same messages, one of them with the compiled loop: both publish the same."""
 
+import sys
 from collections import Counter
 
 import numpy as np
+import pytest
+
+pytest.importorskip('llvmlite')
+pytest.importorskip('screw_dynamics_msgs.msg._model_state')
+if not sys.platform.startswith('linux'):
+    pytest.skip('the loop is for Linux', allow_module_level=True)
+
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
@@ -15,7 +23,8 @@ from support.host_bench import Bench, Outputs, serialized
 from support.loop_bench import LoopBench
 from support.robots import urdf_path
 
-ARM = urdf_path('panda').read_text()
+ARM, PLANAR = (urdf_path(name).read_text() for name in ('panda', 'planar_2r'))
+Q = np.array([0.3, -0.5, 0.2, -2.0, 0.4, 1.6, 0.7, 0.02])  # of the arm
 
 
 class Pair:

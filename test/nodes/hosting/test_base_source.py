@@ -21,7 +21,8 @@ from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.nodes.services.requests import service_model
 from screw_dynamics_ros.ros.status import Level
-from support.free_robot import MS, SWAPPED, FreeRobot, check, numbers, write, write_stamp
+from support.free_robot import MS, SWAPPED, FreeRobot, check, numbers
+from support.messages import write, write_stamp
 from support.node_bench import NodeBench
 from support.robots import robot_id, sampled_robots, urdf_path
 from support.ros_harness import stamp_of

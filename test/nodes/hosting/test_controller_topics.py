@@ -15,6 +15,7 @@ from screw_dynamics_ros.nodes.force_torque.wrist_sensor_outputs import WristSens
 from screw_dynamics_ros.nodes.hosting import controller_topics
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from support.host_bench import Bench, Outputs, serialized
+from support.messages import wrench_message
 from support.robots import urdf_path
 
 NODE = '/life/wrench_estimator'
@@ -205,11 +206,7 @@ def test_the_compensated_wrench_of_a_sensor_is_repeated(bench):
     topic = '/life/wrist_sensor/wrench_reference'
 
     def measured(force):
-        message = WrenchStamped()
-        message.header.frame_id = 'panda_hand_tcp'
-        message.wrench.force.x = force
-        seconds, nanoseconds = divmod(made.clock.time_ns(), 10**9)
-        message.header.stamp.sec, message.header.stamp.nanosec = seconds, nanoseconds
+        message = wrench_message('panda_hand_tcp', [force, 0.0, 0.0], stamp=made.clock.time_ns())
         made.part._on_wrench(message)
 
     for _ in range(40):
@@ -238,11 +235,7 @@ def test_wrenches_of_one_sensor_message_are_together(bench):
         assert '/sensor/values' not in state(made)
     for force in (5.0, 7.0):
         state(made)
-        message = WrenchStamped()
-        message.header.frame_id = 'panda_hand_tcp'
-        message.wrench.force.x = force
-        seconds, nanoseconds = divmod(made.clock.time_ns(), 10**9)
-        message.header.stamp.sec, message.header.stamp.nanosec = seconds, nanoseconds
+        message = wrench_message('panda_hand_tcp', [force, 0.0, 0.0], stamp=made.clock.time_ns())
         made.sent.clear()
         made.part._on_wrench(message)
         (values,) = (data for topic, data in made.sent if topic == '/sensor/values')

@@ -3,18 +3,13 @@
 
 """States with inputs beside joint states stay in the compiled loop, with the bytes of Python."""
 
-import sys
 from collections import Counter
 
 import numpy as np
 import pytest
 
-pytest.importorskip('llvmlite')
 pytest.importorskip('nav_msgs')
 pytest.importorskip('pinocchio')
-pytest.importorskip('screw_dynamics_msgs.msg._model_state')
-if not sys.platform.startswith('linux'):
-    pytest.skip('the loop is for Linux', allow_module_level=True)
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK

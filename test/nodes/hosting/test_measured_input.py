@@ -12,9 +12,10 @@ pytest.importorskip('pinocchio')
 
 from screw_dynamics_ros.nodes.hosting.measured_input import MeasuredInput
 from screw_dynamics_ros.ros.status import Level
-from support.free_robot import MS, S, write
+from support.free_robot import MS, S
 from support.host_bench import Bench, serialized
 from support.input_messages import SLED, SOURCES
+from support.messages import write
 
 TIMEOUT = 100 * MS  # of all of them
 HAS_STAMPS = {name for name, source in SOURCES.items() if source.attribute != 'gravity_source'}

@@ -17,8 +17,9 @@ from sensor_msgs.msg import JointState, MultiDOFJointState
 
 from screw_dynamics_ros.nodes.services.requests import service_model
 from screw_dynamics_ros.ros.status import Level
-from support.free_robot import MS, numbers, write, write_stamp
+from support.free_robot import MS, numbers
 from support.host_bench import Bench, Outputs, serialized
+from support.messages import write, write_stamp
 
 INERTIAL = (
     '<inertial><origin xyz="0.1 -0.2 0.3"/><mass value="{}"/>'

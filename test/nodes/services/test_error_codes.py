@@ -17,14 +17,12 @@ pytest.importorskip('screw_dynamics_msgs.srv._compare_model')
 
 import rclpy
 from geometry_msgs.msg import Pose, PoseStamped
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 from sensor_msgs.msg import JointState
 
@@ -41,6 +39,7 @@ from screw_dynamics_ros.ros.process.worker import FunctionError, WorkerError
 from screw_dynamics_ros.ros.services import refusal
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
+from support.sequences import run_sequences
 
 ROBOT = urdf_path('planar_2r').read_text()
 JOINTS, TIP = ['joint1', 'joint2'], 'tip'
@@ -320,17 +319,7 @@ class Requests(RuleBasedStateMachine):
 
 def test_codes_in_any_order(bench):
     Requests.bench = bench
-    run_state_machine_as_test(
-        Requests,
-        settings=settings(
-            max_examples=8,
-            stateful_step_count=12,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_sequences(Requests, 12, few=8)
     bench.clock.offset += 10.0  # no state for other tests
     bench.describe(ROBOT)
 
