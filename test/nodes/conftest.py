@@ -26,3 +26,19 @@ def keep(ros_domain):
     for each in kept:
         getattr(each, 'bench', each).close()
     rclpy.shutdown()
+
+
+@pytest.fixture
+def node_bench(ros_domain, monkeypatch):
+    """Return a function that makes a `NodeBench`, which is closed with the test."""
+    from support.node_bench import NodeBench
+
+    made = []
+
+    def make(*kind, **parameters):
+        made.append(NodeBench(ros_domain, monkeypatch, *kind, **parameters))
+        return made[-1]
+
+    yield make
+    for bench in made:
+        bench.close()
