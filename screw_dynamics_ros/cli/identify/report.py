@@ -145,9 +145,8 @@ def residuals(fit: ResidualFit) -> Section:
     section.table(head, rows).findings += fit.findings
     for number, (before, after) in enumerate(fit.by_recording, 1):
         known = np.isfinite(before)
-        pairs = zip(
-            compress(fit.joint_names, known), digits(before[known], 3), digits(after[known], 3)
-        )
+        cells = (digits(each[known], 3) for each in (before, after))
+        pairs = zip(compress(fit.joint_names, known), *cells)
         text = ', '.join(f'{name} {a} -> {b}' for name, a, b in pairs)
         section.lines.append(f'recording {number}, fitted to the others: {text}')
     return section

@@ -13,6 +13,7 @@ import numpy as np
 import yaml
 
 from screw_dynamics_ros.core import ArgumentError
+from screw_dynamics_ros.core.estimation.residual_map import fitted
 from screw_dynamics_ros.core.estimation.residual_model import ResidualModel
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.data_folder import DataFolder
@@ -20,7 +21,6 @@ from screw_dynamics_ros.ros.text_files import read_yaml
 
 DUMPER: Any = getattr(yaml, 'CSafeDumper', yaml.SafeDumper)
 MAX_POSES = 300  # per file
-NAMES = ('joints', 'effort_terms')
 HEADING = '# Residuals of external torques [rad, m; N m, N] by wrench_estimator/record_residual.'
 MODEL_HEADING = '# Residuals of external torques: a model by identify --residual.'
 MAX_FILE_BYTES = 2 * 2**20  # bytes: 300 poses of 100 joints
@@ -57,6 +57,10 @@ class Recordings:
         """Positions and residuals of all poses, (m, n) each."""
         both: Array = np.array(self.poses).reshape(len(self.poses), 2, len(self.joints))
         return both[:, 0], both[:, 1]
+
+    def fitted(self, turning: Array) -> ResidualModel:
+        """Return the map of the poses; `turning` (n,) are revolute joints."""
+        return ResidualModel.of_map(fitted(*self.arrays, turning))
 
 
 def write(folder: DataFolder, name: str, recordings: Recordings) -> None:
@@ -107,12 +111,13 @@ def read(
         content = read_yaml(text)
     except ArgumentError as error:
         raise ArgumentError(f'{name}: {error}') from None
-    is_known = isinstance(content, dict) and all(isinstance(content.get(k), list) for k in NAMES)
-    poses, model = (content.get(key) if is_known else None for key in ('poses', 'model'))
-    if not isinstance(poses, list) and not isinstance(model, dict):
+    kinds = {'joints': list, 'effort_terms': list, 'poses': list, 'model': dict}
+    content = content if isinstance(content, dict) else {}
+    lacks = [k for k, kind in kinds.items() if not isinstance(content.get(k), kind)]
+    if lacks not in (['poses'], ['model']):
         raise ArgumentError(
-            f'{name} is not a file of residuals; it must have the lists {", ".join(NAMES)} and '
-            'poses, or a model'
+            f'{name} is not a file of residuals; it must have the lists joints, effort_terms, '
+            'poses, or a model instead of poses'
         )
     named = content['joints']
     if sorted(map(str, named)) != sorted(joints):
@@ -123,11 +128,12 @@ def read(
             'it again'
         )
     order = [named.index(name) for name in joints]
-    if model is not None:
+    if 'poses' in lacks:
         try:
-            return ResidualModel.of_numbers(model, np.array(order))
+            return ResidualModel.of_numbers(content['model'], np.array(order))
         except ArgumentError as error:
             raise ArgumentError(f'{name}: {error}; run identify --residual again') from None
+    poses = content['poses']
     if len(poses) > MAX_POSES:
         raise ArgumentError(f'{name} has {len(poses)} poses, more than {MAX_POSES}')
     return replace(
