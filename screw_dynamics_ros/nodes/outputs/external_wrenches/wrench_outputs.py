@@ -111,7 +111,7 @@ class WrenchEstimator:
             partial(host.services.serve, owner=node),
             self._parameters,
             self._flags.reset,
-            self._use_deviations,
+            self._on_residuals,
             lambda: host.parameters['effort_terms'],
         )
         self._check({})
@@ -172,6 +172,7 @@ class WrenchEstimator:
                 plan.filtered_torque,
                 self._publishers,
                 self._observer.settled,
+                self._tare.record,
             )
             contacts = self._location.bind(model, mapper, plan, topics.torque_covariance)
             support = self._support.bind(
@@ -263,6 +264,11 @@ class WrenchEstimator:
         if self._adopted is not None:
             efforts = self._observer.noise_deviations[0]
             self._tare.use_deviations(efforts, self._adopted.plan.observer.effort_deviations)
+
+    def _on_residuals(self) -> None:
+        """Apply another residual model."""
+        self._use_deviations()
+        self._flags.update_parameters()
 
     # --- parameters -----------------------------------------------------------------------------
 
