@@ -16,6 +16,7 @@ from rclpy.serialization import serialize_message
 from std_msgs.msg import Bool
 
 from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core.estimation.friction_drift import FrictionDrift
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
@@ -168,11 +169,15 @@ def thresholds(level: str, values: Mapping[str, Any], robot: Robot) -> Array:
 
 
 def configure_flag(
-    flag: MonitoredFlag, level: str, values: Mapping[str, Any], robot: Robot
+    flag: MonitoredFlag,
+    level: str,
+    values: Mapping[str, Any],
+    robot: Robot,
+    widening: Array | float = 0.0,
 ) -> None:
-    """Apply the parameters of one of `LEVELS` to a flag."""
+    """Apply the parameters of one of `LEVELS`, and a widening of thresholds (n,), to a flag."""
     upper = thresholds(level, values, robot)
-    flag.set_thresholds(upper, values['release_ratio'] * upper)
+    flag.set_thresholds(upper + widening, values['release_ratio'] * upper + widening)
     flag.is_monitored = bool(np.isfinite(upper).any())
     flag.rise, flag.fall = values[f'{level}_duration'], values['release_duration']
 
@@ -238,6 +243,7 @@ class ContactFlags:
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
         self._flags: dict[str, MonitoredFlag] = {}
+        self._friction = FrictionDrift(0)
         self._channels: dict[str, Channel] = {}
         self._mapper: JointStateMapper | None = None
 
@@ -248,12 +254,14 @@ class ContactFlags:
         torques: Formula,
         publishers: Publishers,
         settled: NDArray[np.int64],
+        friction: FrictionDrift,
     ) -> Sequence[Channel]:
-        """Adopt a new model; a new robot starts with lowered flags."""
+        """Adopt a new model; a new robot starts with lowered flags, which `friction` widens."""
         is_new = mapper is not self._mapper
         self._model, self._mapper, self._torques = model, mapper, torques
         if is_new:
             self._flags = {level: MonitoredFlag(len(model.joints)) for level in LEVELS}
+        self._friction, friction.flags = friction, tuple(self._flags.values())
         self.update_parameters()
         self._channels = {
             level: FlagTopic(
@@ -270,7 +278,9 @@ class ContactFlags:
     def update_parameters(self) -> None:
         """Apply the current values of the parameters."""
         for level, flag in self._flags.items():
-            configure_flag(flag, level, self._parameters.values, self._model.robot)
+            configure_flag(
+                flag, level, self._parameters.values, self._model.robot, self._friction.widening
+            )
 
     def reset(self) -> None:
         """Lower all flags."""

@@ -31,6 +31,7 @@ from .. import marker_topic
 from ..marker_topic import MarkerPlan, MarkerTopic
 from . import (
     contact_flags,
+    friction_monitor,
     output_filters,
     residual_offsets,
     support_contacts,
@@ -41,6 +42,7 @@ from . import (
 from .contact_flags import ContactFlags
 from .contact_localization import ContactLocation
 from .contacts import Contact, is_observable
+from .friction_monitor import FrictionMonitor
 from .output_filters import OutputFilters
 from .support_contacts import SupportContacts
 from .tare_service import Tare
@@ -73,6 +75,7 @@ TABLE = (
     *torque_observer.TABLE,
     *output_filters.TABLE,
     *contact_flags.TABLE,
+    *friction_monitor.TABLE,
     *support_contacts.TABLE,
     *tare.TABLE,
     *residual_offsets.TABLE,
@@ -105,6 +108,7 @@ class WrenchEstimator:
         self._observer = TorqueObserver(self._parameters)
         self._filters = OutputFilters(self._parameters)
         self._flags = ContactFlags(self._parameters)
+        self._friction = FrictionMonitor(self._parameters, lambda: host.effort_shares)
         self._location = ContactLocation(node, host, self._publishers, self._observer)
         self._support = SupportContacts(self._parameters)
         self._tare = Tare(
@@ -137,6 +141,7 @@ class WrenchEstimator:
             self._filters.stage(),
             *self._tare.stages(),
             self._support.stage(),
+            self._friction.stage(),
         ]
 
     def bind(self, adopted: Adopted[WrenchPlan]) -> list[Channel]:
@@ -152,6 +157,7 @@ class WrenchEstimator:
         self._filters.bind(
             model, mapper, plan.filters, self._observer.record, [np.zeros(0), *pivots]
         )
+        self._friction.bind(model, mapper, plan.filtered_torque, self._observer.record)
         self._topics, self._channels = None, []
         if model.results:
             topics = self._topics = WrenchTopics(
@@ -170,6 +176,7 @@ class WrenchEstimator:
                 plan.filtered_torque,
                 self._publishers,
                 self._observer.settled,
+                self._friction.record,
             )
             contacts = self._location.bind(model, mapper, plan, topics.torque_covariance)
             support = self._support.bind(
@@ -207,6 +214,7 @@ class WrenchEstimator:
                 self._topics.report_observability(status)
             self._topics.report(status)
             self._flags.report(status)
+            self._friction.report(status)
             self._support.report(status)
         self._tare.report(status)
         self._location.report(status)
@@ -272,6 +280,7 @@ class WrenchEstimator:
         ]
         self._observer.update_parameters()
         self._filters.update_parameters()
+        self._friction.update_parameters()
         self._flags.update_parameters()
         if values.keys() & {'frames', 'observer', *support_contacts.SHAPING}:
             self._host.reload()
