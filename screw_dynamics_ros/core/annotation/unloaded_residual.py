@@ -45,6 +45,7 @@ from ..estimation.noise_propagation import (
     set_torque_stage,
     variance_after,
 )
+from ..estimation.residual_model import peak_level
 from ..identification.recording import JointRecording
 from ..identification.result import DynamicIdentification
 from ..robot.robot import Robot
@@ -157,11 +158,16 @@ def _as_of_nodes(
     known: NDArray[np.bool_],
 ) -> JointRecording:
     """Return a recording with torques, and with velocities as nodes derive them."""
+    motors = np.where(known, recording.tau * result.effort_scale + result.effort_offset, 0.0)
+    tau = motors @ motor_coupling(robot.joint_names, robot.drives)
+    return replace(recording, v=rates_of_nodes(recording), tau=tau)
+
+
+def rates_of_nodes(recording: JointRecording) -> Array:
+    """Return velocities (N, n), from differences of positions where they lack."""
     t, q, v = recording.t, recording.q, recording.v
     differences = np.diff(q, axis=0, prepend=q[:1]) / np.diff(t, prepend=t[0] - 1.0)[:, None]
-    rates = differences if v is None else np.where(np.isnan(v).any(axis=0), differences, v)
-    motors = np.where(known, recording.tau * result.effort_scale + result.effort_offset, 0.0)
-    return replace(recording, v=rates, tau=motors @ motor_coupling(robot.joint_names, robot.drives))
+    return differences if v is None else np.where(np.isnan(v).any(axis=0), differences, v)
 
 
 def _external_torques(
@@ -240,22 +246,27 @@ def _thresholds(
     time = sum(float(np.diff(run.recording.t)[rows[1:]].sum()) for run, rows in zip(runs, settled))
     levels = []
     for i in np.flatnonzero(known).tolist():
-        peaks = np.concatenate([_peaks(run.e[rows, i]) for run, rows in zip(runs, settled)])
-        high = float(np.quantile(peaks, HIGH_PEAKS))
-        above = peaks[peaks >= high]
-        excess, rate = float(np.mean(above - high)), len(above) / time
+        tail = exponential_tail([run.e[rows, i] for run, rows in zip(runs, settled)], time)
         levels.append(
             [
-                high + excess * max(math.log(rate * known.sum() / allowed), 0.0)
+                max(
+                    MOTION_FACTOR * max(peak_level(*tail[:3], allowed / known.sum()), tail[3]),
+                    MIN_DEVIATION,
+                )
                 for allowed in (FALSE_CONTACTS, FALSE_COLLISIONS)
             ]
         )
-        levels[-1] = [
-            max(MOTION_FACTOR * max(x, float(peaks.max())), MIN_DEVIATION) for x in levels[-1]
-        ]
         levels[-1][1] = max(levels[-1][1], MIN_RATIO * levels[-1][0])
     contact, collision = np.array(levels).T
     return contact, collision
+
+
+def exponential_tail(parts: Sequence[Array], time: float) -> tuple[float, float, float, float]:
+    """Return u, m and r of (2) of errors of a duration [s], and the largest absolute error."""
+    peaks = np.concatenate([_peaks(e) for e in parts])
+    high = float(np.quantile(peaks, HIGH_PEAKS))
+    above = peaks[peaks >= high]
+    return high, float(np.mean(above - high)), len(above) / time, float(peaks.max())
 
 
 def _peaks(e: Array) -> Array:
