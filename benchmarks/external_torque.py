@@ -12,13 +12,14 @@ residual model and LSTM are trained. Two minutes of other motions determine thre
 six minutes of other motions are judged. The LSTM (PyTorch) estimates what the observer `momentum`
 has for zero from positions and velocities; it trains for a minute and stops early.
 
-Files with the arrays t, q, v, tau and joint_names that the user names are divided into 60, 10
-and 30 %.
+Files with the arrays t, q, v, tau and joint_names that the user names are divided into 70, 10
+and 20 %.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -47,7 +48,7 @@ from screw_dynamics_ros.core.identification import (
 )
 from support.robots import urdf_path
 from support.simulated_recording import SMOOTHING
-from support.unmodeled_friction import RATE, FrictionalArm
+from support.unmodeled_friction import FrictionalArm
 
 SECONDS = 60.0  # of each simulated motion
 TRAINED, TUNED, JUDGED = 10, 2, 6  # motions
@@ -65,6 +66,7 @@ ARMS = {
     'Panda': ('panda', 'panda_hand_tcp', ('panda_finger_joint1', 'panda_finger_joint2'), 11),
     'UR5': ('ur_description/urdf/ur5_robot', 'tool0', (), 12),
 }
+GROUP = 'External torques, '
 LSTM_RATE, LSTM_UNITS, LSTM_SECONDS = 100.0, 64, 60.0  # Hz, 1, s of training
 LSTM_LENGTH, LSTM_WARMUP, LSTM_BATCH = 300, 100, 32  # states, states, sequences
 
@@ -83,8 +85,6 @@ class Data:
         Motions without contact, efforts as the robot has them.
     loaded : list of pairs of JointRecording, (N,) array
         Motions with a payload, and its true vertical force [N].
-    deviation : (n,) array
-        What `identify` states for the external torques [N m].
     """
 
     name: str
@@ -160,16 +160,14 @@ def named(path: Path, urdf: Path, tip: str) -> Data:
     n = len(arrays['t'])
     whole = [
         JointRecording(arrays['t'][part], q[part], v[part], tau[part])
-        for part in (slice(0, 6 * n // 10), slice(6 * n // 10, 7 * n // 10), slice(7 * n // 10, n))
+        for part in (slice(0, 7 * n // 10), slice(7 * n // 10, 4 * n // 5), slice(4 * n // 5, n))
     ]
     result, robot = identified(nominal, whole[:1], 'auto')
     trained, tuned, judged_ = (as_torques(each, result) for each in whole)
     return Data(path.stem, robot, tip, [trained], [tuned], [judged_], [])
 
 
-def identified(
-    nominal: Robot, recordings: list[JointRecording], scale: str
-) -> tuple[Any, Robot]:
+def identified(nominal: Robot, recordings: list[JointRecording], scale: str) -> tuple[Any, Robot]:
     """Return what `identify` finds, and the robot."""
     options = IdentificationOptions(EffortModel(smoothing=SMOOTHING), scale=scale)
     result = identify_recordings(nominal, recordings, options)
@@ -246,7 +244,7 @@ def with_residual(data: Data) -> dict[str, tuple[Method, str]]:
     add = calls(add_covariance)[0]
 
     def method(given: JointRecording, observer: str) -> tuple[np.ndarray, np.ndarray]:
-        states = np.hstack([given.q, given.v, given.tau])
+        states = np.ascontiguousarray(np.hstack([given.q, given.v, given.tau]))
         steps = np.round(np.diff(given.t, prepend=given.t[0]) * 1e9).astype(int).tolist()
         residuals, covariances = np.empty((len(states), n)), np.zeros((len(states), n * n))
         for k, (state, step) in enumerate(zip(states, steps)):
@@ -350,11 +348,11 @@ def with_lstm(data: Data) -> dict[str, tuple[Method, str]]:
 
 def judged(data: Data) -> Iterator[Figure]:
     """Yield the figures of all methods for an arm."""
-    joints, n = data.robot.joint_names, data.robot.nv
+    joints = data.robot.joint_names
     for name, (method, note) in methods(data).items():
 
         def figure(what: str, value: float, unit: str, more: str = '') -> Figure:
-            return Figure(data.name, name, what, float(value), unit=unit, note=more or note)
+            return Figure(GROUP + data.name, name, what, float(value), unit=unit, note=more or note)
 
         free = [method(each) for each in data.judged]
         e = np.concatenate([torques for torques, _ in free])
@@ -386,7 +384,6 @@ def judged(data: Data) -> Iterator[Figure]:
             right = (ratios >= STATED[0]) & (ratios <= STATED[1])
             text = f'{note}; {ratios.min():.2f} to {ratios.max():.2f}, {len(ratios)} cells'
             yield figure('true by stated deviation 0.8 to 1.25', 100.0 * right.mean(), '%', text)
-    del n
 
 
 def levels(torques: list[np.ndarray], recordings: list[JointRecording]) -> np.ndarray:
@@ -436,9 +433,7 @@ def detected(
     return found
 
 
-def ratios_of(
-    data: Data, free: list[tuple[np.ndarray, np.ndarray | None]]
-) -> np.ndarray:
+def ratios_of(data: Data, free: list[tuple[np.ndarray, np.ndarray | None]]) -> np.ndarray:
     """Return true by stated deviations of joints by state, and of the axes of wrenches (k,)."""
     if free[0][1] is None:
         return np.zeros(0)
@@ -486,6 +481,27 @@ def states_of(given: JointRecording) -> np.ndarray:
             elif not sign:
                 kinds[k, j] = 0
     return kinds
+
+
+def results(folder: Path) -> str:
+    """Return the table of doc/how_to/torque_accuracy.md, from the results in a folder."""
+    measured = json.loads((folder / 'external_torque.json').read_text(encoding='utf-8'))['figures']
+    heads: dict[str, str] = {}
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for each in measured:
+        heads[each['name']] = f'{each["name"]} [{each["unit"]}]'
+        row = rows.setdefault((each['group'].removeprefix(GROUP), each['robot']), {})
+        row[each['name']] = f'{each["ours"]:.3g}' if 'ours' in each else '–'
+    lines = [f'| arm | torques by | {" | ".join(heads.values())} |']
+    lines.append('|---' * (len(heads) + 2) + '|')
+    for (arm, method), row in rows.items():
+        lines.append(f'| {arm} | {method} | {" | ".join(row.get(h, "") for h in heads)} |')
+    notes = {each['robot']: each['note'].split('; ')[0] for each in measured if each.get('note')}
+    told = [f'{method}: {note}' for method, note in notes.items() if 'LSTM' in method]
+    return '\n'.join(lines) + '\n' + ''.join(f'\n{line}.\n' for line in told)
+
+
+TABLES: dict[str, Callable[[Path], str]] = {'external_torque': results}
 
 
 def main() -> None:

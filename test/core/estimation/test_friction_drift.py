@@ -117,11 +117,28 @@ def planar(n=4 * MINUTE, share=0.4, period=5.0):
 
 
 def test_the_share_by_hand():
-    d, found, _ = followed(planar())
+    d, found, _ = followed(planar(), upper=3.0)
     assert found == [set(), set(), set(), {0}]
     assert d.share[0] == pytest.approx(0.4, rel=1e-9)
     assert d.widening[0] == pytest.approx(0.4 * 2.0, rel=1e-9)
-    assert d.flags[0].upper[0] == math.inf
+    for flag in d.flags:
+        assert flag.upper[0] == pytest.approx(3.0 + 0.8, rel=1e-9)
+        assert flag.lower[0] == pytest.approx(0.7 * 3.0 + 0.8, rel=1e-9)
+
+
+def test_thresholds_return_with_the_friction():
+    states = planar(8 * MINUTE)
+    states.r = np.where(states.t[:, None] < 240.0, states.r, 0.0)
+    d, found, _ = followed(states, upper=3.0)
+    assert (found[3], found[-1]) == ({0}, set())
+    assert d.flags[0].upper[0] == pytest.approx(3.0, rel=1e-9)
+
+
+def test_changes_of_both_signs_are_no_drift():
+    states = planar(8 * MINUTE)
+    states.r = states.r * np.where(states.t[:, None] % 120.0 < 60.0, 1.0, -1.0)
+    _, found, _ = followed(states)
+    assert not any(found)
 
 
 def test_more_friction_is_drift_too():

@@ -1,0 +1,214 @@
+# Copyright 2026 The screw_dynamics_ros authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""The service `~/train_residual`: a residual model from motion of the running robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from screw_dynamics_ros.core import ScrewDynamicsError
+from screw_dynamics_ros.core.annotation.settings import AnnotationSettings
+from screw_dynamics_ros.core.annotation.unloaded_residual import OBSERVER
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverState
+from screw_dynamics_ros.core.estimation.threshold_flag import ThresholdFlag
+from screw_dynamics_ros.core.identification.recording import JointRecording
+from screw_dynamics_ros.core.identification.residual_fit import ResidualFit, fit_residual
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.nodes.model.parts import Stage, StateStep
+from screw_dynamics_ros.nodes.model.running_model import RunningModel
+from screw_dynamics_ros.ros.diagnostics import Status
+from screw_dynamics_ros.ros.parameters import Parameters, Specification
+from screw_dynamics_ros.ros.process.latest import Latest
+from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
+
+from .recorded_states import RecordedStates, take_state
+
+SERVICE = '~/train_residual'
+MAX_STATES = 300_000  # 50 MB for seven joints
+
+TABLE = (
+    Specification(
+        'training_duration',
+        600.0,
+        'Duration of the motion without contact that ~/train_residual records [s].',
+        minimum=30.0,
+        maximum=7200.0,
+    ),
+)
+
+
+class ResidualTraining:
+    """Records motion without contact, fits a residual model in the background, and activates it.
+
+    It ends with a new model, when stamps go back, and by the service; the active residual stays.
+
+    Parameters
+    ----------
+    serve : callable
+        Offers a service of the node, see `Services.serve`.
+    parameters : Parameters
+        With `TABLE` and those of the observer.
+    effort_terms : callable
+        Returns the parameter of that name.
+    payloads : callable
+        Returns the bodies that links carry.
+    save : callable
+        Called in the background with a fit; writes its file, and returns the fault of this or ''.
+    activate : callable
+        Called with a fit that has succeeded.
+    """
+
+    def __init__(
+        self,
+        serve: Callable[..., None],
+        parameters: Parameters,
+        effort_terms: Callable[[], list[str]],
+        payloads: Callable[[], Mapping[str, RigidBody]],
+        save: Callable[[ResidualFit], str],
+        activate: Callable[[ResidualFit], None],
+    ) -> None:
+        self._parameters, self._effort_terms, self._payloads = parameters, effort_terms, payloads
+        self._save, self._activate = save, activate
+        self._model: RunningModel | None = None
+        self._background: Latest[ResidualFit | str] = Latest('training of residuals')
+        self._fault, self._result = '', 'none'
+        self.record = RecordedStates(0)
+        serve('SetBool', SERVICE, lambda request, _: self._switch(request.data))
+
+    def bind(
+        self, model: RunningModel, torques: Formula, flag: ThresholdFlag, observer: ObserverState
+    ) -> None:
+        """Adopt a new model with its filtered external torques, which ends a training."""
+        self._stop('the model has changed')
+        self._model, self._torques, self._inputs = model, torques, (flag, observer)
+
+    def stage(self) -> Stage:
+        """Return the stage that records each joint state."""
+        return Stage(
+            consume=StateStep(take_state, lambda: self.record),
+            is_needed=lambda: self.record.is_active,
+        )
+
+    # --- service ----------------------------------------------------------------------------------
+
+    def _switch(self, wanted: bool) -> str:
+        """Start or end a training; raises `ScrewDynamicsError` where it cannot start."""
+        self.advance()
+        if not wanted:
+            if not self._is_busy:
+                return 'no training; the residual stays as it is'
+            self._stop(f'it was stopped by {SERVICE}')
+            return 'stopped; the residual stays as it is'
+        if self._is_busy:
+            raise ScrewDynamicsError(f'a training is active, {self._progress}')
+        model, bodies = self._model, self._payloads()
+        if model is None or not model.results:
+            raise ScrewDynamicsError('no robot description so far; see /diagnostics')
+        if bodies:
+            raise ScrewDynamicsError(f'{", ".join(bodies)} carries a payload: detach it')
+        if tuple(model.joints) != tuple(model.robot.joint_names) or model.robot.floating_base:
+            raise ScrewDynamicsError('only for robots with a fixed base and joints of one freedom')
+        flag, observer = self._inputs
+        torques = model.results[self._torques]
+        if observer.is_settled and (np.abs(torques) > flag.upper).any():
+            raise ScrewDynamicsError(
+                'a joint torque is above its contact threshold: remove contacts, or record a tare'
+            )
+        duration = round(1e9 * self._parameters['training_duration'])
+        self.record = RecordedStates(len(model.joints), MAX_STATES, duration)
+        self.record.torques, self.record.flag, self.record.observer = torques, flag, observer
+        self.record.is_active, self._fault = True, ''
+        return (
+            f'recording {duration * 1e-9:g} s: move all joints without contact, slow and fast, '
+            'with many reversals; /diagnostics shows the progress'
+        )
+
+    @property
+    def _is_busy(self) -> bool:
+        return bool(self.record.count or self.record.is_active or self._background.is_busy)
+
+    def _stop(self, reason: str) -> None:
+        """End a training, if there is one."""
+        if self._is_busy:
+            self._fault = f'the training of the residual has ended: {reason}'
+        self._background.cancel()
+        self.record = RecordedStates(0)
+
+    # --- progress ---------------------------------------------------------------------------------
+
+    def advance(self) -> None:
+        """Fit what has been recorded; activate what has been fitted."""
+        with STATE_LOCK:
+            record, found = self.record, self._background.poll()
+            if record.went_back:
+                self._stop('stamps of joint states went back')
+            elif record.count and not (record.is_active or self._background.is_busy or found):
+                self._background.ask(self._task(record))
+            elif isinstance(found, str):
+                self._stop(found)
+            elif found is not None:
+                self._activate(found)
+                self.record = RecordedStates(0)
+                self._result = 'done, ' + described(found)
+
+    def _task(self, record: RecordedStates) -> Callable[[], ResidualFit | str]:
+        """Return the fit in the background; it returns the fault as a text."""
+        assert self._model is not None
+        robot, (t, states), save = self._model.robot, record.arrays, self._save
+        settings = AnnotationSettings(
+            observer=OBSERVER,
+            effort_terms=tuple(self._effort_terms()),
+            observer_time_constant=self._parameters['observer_time_constant'],
+            effort_delay=self._parameters['effort_delay'],
+        )
+
+        def task() -> ResidualFit | str:
+            q, v, tau = (np.ascontiguousarray(states[:, k]) for k in range(3))
+            try:
+                fit = fit_residual(robot, [JointRecording(t, q, v, tau)], settings=settings)
+                return save(fit) or fit
+            except Exception as error:  # any failure is reported
+                kind = '' if isinstance(error, ScrewDynamicsError) else f'{type(error).__name__}: '
+                return f'{kind}{error}'
+
+        return task
+
+    @property
+    def _progress(self) -> str:
+        record = self.record
+        if not record.is_active:
+            return f'fitting {record.count} states'
+        text = (
+            f'{record.recorded * 1e-9:.0f} of {record.duration * 1e-9:g} s, {record.count} states'
+        )
+        return f'{text}, {record.contacts} in contact' if record.contacts else text
+
+    def report(self, status: Status) -> None:
+        """Report progress or result of a training, and the range of each joint so far."""
+        self.advance()
+        with STATE_LOCK:
+            status.values['residual training'] = self._progress if self._is_busy else self._result
+            if self.record.count and self._model is not None:
+                q = self.record.arrays[1][:, 0]
+                status.values['residual training range'] = ', '.join(
+                    f'{name} {low:.2f} to {high:.2f}'
+                    for name, low, high in zip(self._model.joints, q.min(axis=0), q.max(axis=0))
+                )
+        if self._fault:
+            status.warn(self._fault)
+
+
+def described(fit: ResidualFit) -> str:
+    """Return the errors of each joint before and after, and the findings."""
+    errors: Any = zip(fit.joint_names, fit.before, fit.after)
+    return '; '.join(
+        [
+            ', '.join(f'{name} {a:.3g} to {b:.3g}' for name, a, b in errors if np.isfinite(a)),
+            *map(str, fit.findings),
+        ]
+    )
