@@ -22,6 +22,7 @@ from ..core.estimation.link_measures import LinkMeasures
 from ..core.estimation.low_pass import LowPassSteps
 from ..core.estimation.observers.observer_state import ObserverPlan
 from ..core.estimation.observers.quantities import Observation
+from ..core.estimation.residual_offset import ResidualOffset
 from ..core.motion.control import TorqueCommand
 from ..core.outputs import OUTPUTS, VALIDITY_LABELS
 from ..core.robot.actuated_robot import Source
@@ -38,7 +39,6 @@ from ..nodes.outputs.dynamics.commands import ALWAYS, settings_of
 from ..nodes.outputs.external_wrenches import contact_flags, observable_step, wrench_outputs
 from ..nodes.outputs.external_wrenches.flag_step import MonitoredFlag, take_flag
 from ..nodes.outputs.external_wrenches.observable_wrenches import ObservableWrench
-from ..nodes.outputs.external_wrenches.residual_step import PoseOffset
 from ..nodes.outputs.external_wrenches.support_contacts import SupportContacts
 from ..nodes.outputs.external_wrenches.support_step import fill_support
 from ..nodes.outputs.external_wrenches.torque_covariance import (
@@ -207,7 +207,7 @@ class CSteps:
             self._arrays['observer_step'] = self._plan.steps.numbers
             steps = [LowPassSteps(self._input(each, 3)) for each in filters]
             self._records[name] = TorqueCovariance(
-                self._model, NO_MAPPER, self._torques, self._plan, steps, PoseOffset()
+                self._model, NO_MAPPER, self._torques, self._plan, steps, ResidualOffset()
             )
         return self._records[name]
 

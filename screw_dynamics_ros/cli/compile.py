@@ -53,7 +53,6 @@ from ..core.motion.laws.law_source import LawSource, options_of
 from ..core.robot.c_model import c_model
 from ..core.robot.functions import FUNCTIONS, Output
 from ..entry import DONE
-from .c_outputs import COutputs
 from .command_line import add_robot, command_parser, execute, option, robot_text, write_file
 
 
@@ -82,12 +81,17 @@ def source_code(robot: Robot, text: str, name: str, options: argparse.Namespace)
     if options.law:
         law = LawSource(options.law).law
         return c_law(law.on(robot, **options_of(options.law_options)), name, hash_)
+    functions = [*map(parse_output, options.outputs)]
+    if not options.named:
+        return robot.c_source(name, *functions, separate=options.separate)
+    from .c_outputs import COutputs  # parts of the nodes, which need ROS
+
     chosen = COutputs(robot, options.observer)
     for text in options.named:
         chosen.add(text)
     if options.target and chosen.has_steps:
         raise ArgumentError('--target: the second function needs a compiler of C, leave it out')
-    return chosen.c_source(name, [*map(parse_output, options.outputs)], options.separate)
+    return chosen.c_source(name, functions, options.separate)
 
 
 def files(code: CSource, name: str, options: argparse.Namespace) -> dict[str, bytes]:

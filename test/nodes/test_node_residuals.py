@@ -21,7 +21,11 @@ from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.estimation.residual_map import fitted
-from screw_dynamics_ros.nodes.outputs.external_wrenches import residual_offsets, tare
+from screw_dynamics_ros.nodes.outputs.external_wrenches import (
+    residual_offsets,
+    residual_recordings,
+    tare,
+)
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import DEADLINE, Bench, serialized
@@ -328,7 +332,7 @@ def test_what_is_asked_for_last_counts(make, monkeypatch):
         assert gate.wait(DEADLINE)
         return fitted(*arguments)
 
-    monkeypatch.setattr(residual_offsets, 'fitted', slow)
+    monkeypatch.setattr(residual_recordings, 'fitted', slow)
     for overtake in (
         lambda: arm.tare._forget(),
         lambda: arm.take(PLANAR.replace('planar_2r', 'another')),

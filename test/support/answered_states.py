@@ -13,6 +13,7 @@ from std_msgs.msg import String
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.estimation.residual_map import fitted
+from screw_dynamics_ros.core.estimation.residual_model import ResidualModel
 from screw_dynamics_ros.core.outputs import OUTPUTS
 from screw_dynamics_ros.nodes.force_torque.wrist_sensor_outputs import WristSensor
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
@@ -102,7 +103,8 @@ class Run:
         (group,) = [each for each in self.node.host.builder.groups if hasattr(each, '_tare')]
         q, residuals = random.uniform(-1.0, 1.0, (2, 12, n))
         with STATE_LOCK:
-            group._tare.residuals._use(fitted(q, residuals, np.ones(n, dtype=bool)))
+            found = fitted(q, residuals, np.ones(n, dtype=bool))
+            group._tare.residuals._use(ResidualModel.of_map(found))
 
     def _measure(self):
         """Send what is measured beside joint states, and begin another transition."""

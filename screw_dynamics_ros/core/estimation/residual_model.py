@@ -103,8 +103,8 @@ class ResidualModel(Record):
         `peak_level`.
     widths : (3,) array
         `SPEEDS`.
-    is_running : bool
-        Whether the next state continues.
+    is_running, is_doubted : bool
+        Whether the next state continues, and whether (3) and D_j are those of the last state.
     last : (n,) array
         Position at the end of the play.
     memory : (4 n,) array
@@ -131,6 +131,7 @@ class ResidualModel(Record):
     tails: Floats
     widths: Floats
     is_running: bool
+    is_doubted: bool
     last: Floats
     memory: Floats
     features: Floats
@@ -231,6 +232,7 @@ def advance_model(m: ResidualModel, state: Floats, elapsed: int) -> None:
     n = len(m.last)
     is_start = elapsed == 0 or not m.is_running
     m.is_running = True
+    m.is_doubted = False
     for j in range(n):
         memory = m.memory[MEMORIES * j :]
         if is_start:
@@ -328,7 +330,10 @@ def set_features(m: ResidualModel, j: int, q: float, v: float, load: float) -> N
 
 @typed
 def set_doubts(m: ResidualModel) -> None:
-    """Set (3) and D of the last state."""
+    """Set (3) and D of the last state, unless that is done."""
+    if m.is_doubted:
+        return
+    m.is_doubted = True
     for j in range(len(m.last)):
         f = m.features[FEATURES * j :]
         square = 0.0

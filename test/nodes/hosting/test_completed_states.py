@@ -228,7 +228,7 @@ def test_a_residual_map_needs_no_python(pair):
     ask(lambda tare: tare.residuals._fit())
     follow(both, swing([0.1, 0.2], 0.8), STATES)
     assert Counter(both.loop.outcomes[-STATES + 5 :]) == {'done': STATES - 5}
-    found = residuals[0].map
+    found = residuals[0].model
     assert found is not None
     q, offset = both.loop.host.mapper.q, tare_of(both.loop).record.offset
     np.testing.assert_allclose(offset, found.residual(q), rtol=1e-14)

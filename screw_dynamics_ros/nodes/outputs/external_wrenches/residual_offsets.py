@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Residuals as a function of the pose: `~/record_residual`, `~/fit_residual_map`, the map."""
+"""Residuals by pose or by state: `~/record_residual`, `~/fit_residual_map`, the active model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.estimation.residual_map import MIN_POSES, ResidualMap, fitted
+from screw_dynamics_ros.core.estimation.residual_map import MIN_POSES
+from screw_dynamics_ros.core.estimation.residual_model import ResidualModel
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros import data_folder
@@ -30,8 +31,8 @@ TABLE = (
         'residual_map',
         '',
         'YAML file of the recorded residuals, read at start and when this parameter changes, '
-        'written by ~/fit_residual_map. Empty: no file; recorded residuals are lost when the node '
-        'exits.',
+        'written by ~/fit_residual_map; or of a model by identify --residual. Empty: no file; '
+        'recorded residuals are lost when the node exits.',
         rule=data_folder.RULE,
     ),
     data_folder.SPECIFICATION,
@@ -52,20 +53,20 @@ class OffsetUpdate:
     ----------
     recordings : Recordings or None
         None if nothing was recorded.
-    map : ResidualMap or None
+    model : ResidualModel or None
     fault : str
     is_unreadable : bool
         Whether the file belongs to another robot: it is not overwritten.
     """
 
     recordings: Recordings | None = None
-    map: ResidualMap | None = None
+    model: ResidualModel | None = None
     fault: str = ''
     is_unreadable: bool = False
 
 
 class ResidualOffsets:
-    """The recorded residuals of one robot, and the map fitted to them.
+    """The recorded residuals of one robot and the map fitted to them, or the model of a file.
 
     Parameters
     ----------
@@ -76,14 +77,14 @@ class ResidualOffsets:
     mean_torque : callable
         Returns the mean external torque at rest without any offset, see `Tare.mean_torque`.
     changed : callable
-        Called when the active map changes.
+        Called when the active model changes.
     effort_terms : callable
         Returns the parameter of that name.
 
     Attributes
     ----------
-    map : ResidualMap or None
-        The active map.
+    model : ResidualModel or None
+        The active map or model.
     """
 
     def __init__(
@@ -97,12 +98,12 @@ class ResidualOffsets:
         self._parameters, self._mean_torque, self._changed = parameters, mean_torque, changed
         self._effort_terms = effort_terms
         self._folder = DataFolder(parameters['data_folder'])
-        self.map: ResidualMap | None = None
+        self.model: ResidualModel | None = None
         self._mapper: JointStateMapper | None = None
         self._recordings = Recordings((), ())
         self._background: Latest[OffsetUpdate] = Latest('residuals')
         self._fault = ''
-        self._is_loading = self._is_unreadable = False
+        self._is_loading = self._is_unreadable = self._has_model = False
         serve('Trigger', '~/record_residual', lambda *_: self._record())
         serve('Trigger', '~/fit_residual_map', lambda *_: self._fit())
 
@@ -120,7 +121,8 @@ class ResidualOffsets:
             return
         self._recordings = Recordings(self._model.joints, tuple(self._effort_terms()))
         self._use(None)
-        self._fault, self._is_unreadable, name = '', False, self._parameters['residual_map']
+        self._fault, name = '', self._parameters['residual_map']
+        self._is_unreadable = self._has_model = False
         self._is_loading = bool(name)
         if not name:
             self._background.cancel()
@@ -132,8 +134,10 @@ class ResidualOffsets:
                 found = read(folder, name, nothing.joints, nothing.effort_terms)
             except ScrewDynamicsError as error:
                 return OffsetUpdate(fault=str(error), is_unreadable=True)
+            if isinstance(found, ResidualModel):
+                return OffsetUpdate(model=found)
             enough = is_active and len(found) >= MIN_POSES
-            return OffsetUpdate(found, fitted(*found.arrays, turning) if enough else None)
+            return OffsetUpdate(found, found.fitted(turning) if enough else None)
 
         self._ask(task)
 
@@ -168,8 +172,9 @@ class ResidualOffsets:
         self._is_unreadable = self._is_unreadable or made.is_unreadable
         if made.recordings is not None:
             self._recordings = made.recordings
-        if made.map is not None:
-            self._use(made.map)
+        if made.model is not None:
+            self._has_model = made.model.has_memory
+            self._use(made.model)
 
     def drop(self) -> None:
         """Deactivate the map; keep the recordings."""
@@ -179,9 +184,9 @@ class ResidualOffsets:
             self._background.cancel()
             self._use(None)
 
-    def _use(self, found: ResidualMap | None) -> None:
-        if found is not self.map:
-            self.map = found
+    def _use(self, found: ResidualModel | None) -> None:
+        if found is not self.model:
+            self.model = found
             self._changed()
 
     # --- services ---------------------------------------------------------------------------------
@@ -192,6 +197,11 @@ class ResidualOffsets:
         residual = self._mean_torque('~/record_residual')
         assert self._mapper is not None
         self._wait_for_background('~/record_residual')
+        if self._has_model:
+            raise ScrewDynamicsError(
+                f'{self._parameters["residual_map"]} is a model by identify --residual: set '
+                'residual_map to another file to record poses'
+            )
         if not self._recordings:
             self._recordings = Recordings(self._model.joints, tuple(self._effort_terms()))
         if not self._has_these_terms:
@@ -229,6 +239,9 @@ class ResidualOffsets:
             )
         recordings, turning, folder = self._recordings, self._turning, self._folder
         name = self._parameters['residual_map']
+        if self._has_model:
+            self.load()
+            return f'reading {name}; /diagnostics shows when the model is active'
         if len(recordings) < MIN_POSES:
             raise ScrewDynamicsError(
                 f'{len(recordings)} poses are recorded, but a map needs at least {MIN_POSES}: call '
@@ -242,7 +255,7 @@ class ResidualOffsets:
             )
 
         def task() -> OffsetUpdate:
-            found, fault = fitted(*recordings.arrays, turning), ''
+            found, fault = recordings.fitted(turning), ''
             if name:
                 try:
                     write(folder, name, recordings)
@@ -263,19 +276,21 @@ class ResidualOffsets:
         status.values['recorded residuals'] = f'{len(self._recordings)} poses'
         if self._fault:
             status.error(f'residual map: {self._fault}')
-        if self.map is not None and not self._has_these_terms:
+        if self.model is not None and not self._has_these_terms:
             status.warn(
                 'the residual map was recorded with effort_terms '
                 f'{", ".join(self._recordings.effort_terms)}: record it again'
             )
         if self._background.is_busy:
             status.values['residual map'] = 'in preparation'
-        elif self.map is None:
+        elif self.model is None:
             status.values['residual map'] = 'none'
         else:
-            found = self.map
+            found = self.model
             status.values['residual map'] = (
-                f'active, length {found.length:g}, noise {found.noise:g}'
+                'active, by identify --residual'
+                if found.has_memory
+                else f'active, length {found.map.length:g}, noise {found.map.noise:g}'
             )
             if self._mapper.accepted:
                 with STATE_LOCK:  # the compiled loop uses the same memory

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recorded residuals of external torques, and their YAML file."""
+"""Residuals of external torques: recorded ones and fitted models, and their YAML files."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ import numpy as np
 import yaml
 
 from screw_dynamics_ros.core import ArgumentError
+from screw_dynamics_ros.core.estimation.residual_map import fitted
+from screw_dynamics_ros.core.estimation.residual_model import ResidualModel
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.data_folder import DataFolder
 from screw_dynamics_ros.ros.text_files import read_yaml
 
 DUMPER: Any = getattr(yaml, 'CSafeDumper', yaml.SafeDumper)
 MAX_POSES = 300  # per file
-KEYS = ('joints', 'effort_terms', 'poses')
 HEADING = '# Residuals of external torques [rad, m; N m, N] by wrench_estimator/record_residual.'
+MODEL_HEADING = '# Residuals of external torques: a model by identify --residual.'
 MAX_FILE_BYTES = 2 * 2**20  # bytes: 300 poses of 100 joints
+DIGITS = 9  # of models
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,10 @@ class Recordings:
         both: Array = np.array(self.poses).reshape(len(self.poses), 2, len(self.joints))
         return both[:, 0], both[:, 1]
 
+    def fitted(self, turning: Array) -> ResidualModel:
+        """Return the map of the poses; `turning` (n,) are revolute joints."""
+        return ResidualModel.of_map(fitted(*self.arrays, turning))
+
 
 def write(folder: DataFolder, name: str, recordings: Recordings) -> None:
     """Write a file atomically; raises `ArgumentError`."""
@@ -66,14 +73,29 @@ def write(folder: DataFolder, name: str, recordings: Recordings) -> None:
             for q, residual in recordings.poses
         ],
     }
-    text = yaml.dump(content, Dumper=DUMPER, default_flow_style=None, sort_keys=False, width=100)
-    folder.write(name, text, HEADING, MAX_FILE_BYTES)
+    folder.write(name, yaml_of(content), HEADING, MAX_FILE_BYTES)
+
+
+def yaml_of(content: Any) -> str:
+    """Return a text in YAML."""
+    return yaml.dump(content, Dumper=DUMPER, default_flow_style=None, sort_keys=False, width=100)
+
+
+def model_text(joints: Sequence[str], effort_terms: Sequence[str], model: ResidualModel) -> str:
+    """Return the file of a model for joints in this order."""
+    numbers = {
+        name: [float(f'{x:.{DIGITS}g}') for x in array] for name, array in model.numbers().items()
+    }
+    content = {'joints': list(joints), 'effort_terms': list(effort_terms), 'model': numbers}
+    return f'{MODEL_HEADING}\n{yaml_of(content)}'
 
 
 def read(
     folder: DataFolder, name: str, joints: Sequence[str], effort_terms: Sequence[str]
-) -> Recordings:
-    """Return the recordings of a file, in the order of `joints`; empty without a file.
+) -> Recordings | ResidualModel:
+    """Return the recordings or the model of a file, in the order of `joints`.
+
+    Without a file, the recordings are empty.
 
     Raises
     ------
@@ -89,9 +111,13 @@ def read(
         content = read_yaml(text)
     except ArgumentError as error:
         raise ArgumentError(f'{name}: {error}') from None
-    if not isinstance(content, dict) or not all(isinstance(content.get(key), list) for key in KEYS):
+    kinds = {'joints': list, 'effort_terms': list, 'poses': list, 'model': dict}
+    content = content if isinstance(content, dict) else {}
+    lacks = [k for k, kind in kinds.items() if not isinstance(content.get(k), kind)]
+    if lacks not in (['poses'], ['model']):
         raise ArgumentError(
-            f'{name} is not a file of residuals; it must have the lists {", ".join(KEYS)}'
+            f'{name} is not a file of residuals; it must have the lists joints, effort_terms, '
+            'poses, or a model instead of poses'
         )
     named = content['joints']
     if sorted(map(str, named)) != sorted(joints):
@@ -101,9 +127,15 @@ def read(
             f'{name} was recorded with effort_terms other than {", ".join(effort_terms)}: record '
             'it again'
         )
-    if len(content['poses']) > MAX_POSES:
-        raise ArgumentError(f'{name} has {len(content["poses"])} poses, more than {MAX_POSES}')
     order = [named.index(name) for name in joints]
+    if 'poses' in lacks:
+        try:
+            return ResidualModel.of_numbers(content['model'], np.array(order))
+        except ArgumentError as error:
+            raise ArgumentError(f'{name}: {error}; run identify --residual again') from None
+    poses = content['poses']
+    if len(poses) > MAX_POSES:
+        raise ArgumentError(f'{name} has {len(poses)} poses, more than {MAX_POSES}')
     return replace(
         nothing,
         poses=tuple(
@@ -111,7 +143,7 @@ def read(
                 numbers(name, k, pose, 'positions', len(order))[order],
                 numbers(name, k, pose, 'residuals', len(order))[order],
             )
-            for k, pose in enumerate(content['poses'], 1)
+            for k, pose in enumerate(poses, 1)
         ),
     )
 

@@ -115,6 +115,7 @@ class WrenchEstimator:
             partial(host.services.serve, owner=node),
             self._parameters,
             self._flags.reset,
+            self._use_deviations,
             lambda: host.parameters['effort_terms'],
         )
         self._check({})
@@ -150,6 +151,7 @@ class WrenchEstimator:
         model, mapper, plan = adopted.model, adopted.mapper, adopted.plan
         self._tare.bind(model, mapper, plan.offset)
         self._observer.bind(model, mapper, plan.observer)
+        self._use_deviations()
         pivots = [
             model.results.get(contact.pivots) if contact.joints >= 6 else None
             for contact in plan.contacts.values()
@@ -263,6 +265,13 @@ class WrenchEstimator:
             f'singularity_threshold {self._parameters["singularity_threshold"]:.4f} m'
         )
 
+    def _use_deviations(self) -> None:
+        """Apply the parameters of the observer, which the residual model changes in each state."""
+        self._observer.update_parameters()
+        if self._adopted is not None:
+            efforts = self._observer.noise_deviations[0]
+            self._tare.use_deviations(efforts, self._adopted.plan.observer.effort_deviations)
+
     # --- parameters -----------------------------------------------------------------------------
 
     def _check(self, values: dict[str, Any]) -> None:
@@ -278,7 +287,7 @@ class WrenchEstimator:
             self._parameters[name]
             for name in ('damping', 'characteristic_length', 'singularity_threshold')
         ]
-        self._observer.update_parameters()
+        self._use_deviations()
         self._filters.update_parameters()
         self._friction.update_parameters()
         self._flags.update_parameters()
