@@ -187,24 +187,27 @@ def as_torques(given: JointRecording, result: Any) -> JointRecording:
 Method = Callable[[JointRecording], tuple[np.ndarray, np.ndarray | None]]
 
 
-def observed(robot: Robot, given: JointRecording, observer: str, tau: np.ndarray) -> np.ndarray:
-    """Return the external torques by an observer for these torques of motors."""
+def observed(
+    data: Data, given: JointRecording, observer: str, residual: Any = None
+) -> dict[str, np.ndarray]:
+    """Return external torques by an observer, and their covariance if it has one."""
     return annotate_arrays(
-        robot,
+        data.robot,
         np.round((given.t - given.t[0]) * 1e9).astype(np.int64),
         given.q,
         given.v,
-        tau,
+        given.tau,
         outputs=['external_torque'],
         settings=AnnotationSettings(observer=observer),
-    )['external_torque']
+        residual=residual,
+    )
 
 
 def plain(data: Data, observer: str) -> Method:
     """Return an observer alone; it states its mean error over the motions it was tuned with."""
 
     def method(given: JointRecording) -> tuple[np.ndarray, np.ndarray | None]:
-        return observed(data.robot, given, observer, given.tau), deviation
+        return observed(data, given, observer)['external_torque'], deviation
 
     deviation = None
     deviation = np.diag(mean_square(data.trained, method))
@@ -244,15 +247,16 @@ def with_residual(data: Data) -> dict[str, tuple[Method, str]]:
     add = calls(add_covariance)[0]
 
     def method(given: JointRecording, observer: str) -> tuple[np.ndarray, np.ndarray]:
+        found = observed(data, given, observer, model)
+        if 'external_torque_covariance' in found:
+            return found['external_torque'], found['external_torque_covariance']
         states = np.ascontiguousarray(np.hstack([given.q, given.v, given.tau]))
         steps = np.round(np.diff(given.t, prepend=given.t[0]) * 1e9).astype(int).tolist()
-        residuals, covariances = np.empty((len(states), n)), np.zeros((len(states), n * n))
-        for k, (state, step) in enumerate(zip(states, steps)):
+        covariances = np.zeros((len(states), n * n))
+        for state, step, covariance in zip(states, steps, covariances):
             model.advance(state, step)
-            residuals[k] = model.residual(state[:n])
-            add(model, state[:n], covariances[k])
-        torques = observed(data.robot, given, observer, given.tau + residuals)
-        return torques, covariances.reshape(-1, n, n)
+            add(model, state[:n], covariance)
+        return found['external_torque'], covariances.reshape(-1, n, n)
 
     note = f'{seconds:.0f} s of fit'
     return {
@@ -275,7 +279,7 @@ def with_lstm(data: Data) -> dict[str, tuple[Method, str]]:
         return given.t[::step], np.hstack([given.q, given.v])[::step]
 
     def target(given: JointRecording, t: np.ndarray) -> np.ndarray:
-        found = np.nan_to_num(observed(data.robot, given, 'momentum', given.tau))
+        found = np.nan_to_num(observed(data, given, 'momentum')['external_torque'])
         return found[np.searchsorted(given.t, t)]
 
     def sequences(recordings: list[JointRecording]) -> tuple[Any, Any]:
@@ -334,7 +338,7 @@ def with_lstm(data: Data) -> dict[str, tuple[Method, str]]:
         with torch.no_grad():
             found = network(scaled(x[None], 0))[0].numpy() * scales[1][1] + scales[1][0]
         each = [np.interp(given.t, t, column) for column in found.T]
-        torques = observed(data.robot, given, 'momentum', given.tau) - np.transpose(each)
+        torques = observed(data, given, 'momentum')['external_torque'] - np.transpose(each)
         return torques, deviation
 
     deviation = None
@@ -348,42 +352,45 @@ def with_lstm(data: Data) -> dict[str, tuple[Method, str]]:
 
 def judged(data: Data) -> Iterator[Figure]:
     """Yield the figures of all methods for an arm."""
-    joints = data.robot.joint_names
     for name, (method, note) in methods(data).items():
+        for what, value, unit, more in judgments(data, method):
+            text = '; '.join(each for each in (note, more) if each)
+            yield Figure(GROUP + data.name, name, what, float(value), unit=unit, note=text)
 
-        def figure(what: str, value: float, unit: str, more: str = '') -> Figure:
-            return Figure(GROUP + data.name, name, what, float(value), unit=unit, note=more or note)
 
-        free = [method(each) for each in data.judged]
-        e = np.concatenate([torques for torques, _ in free])
-        by_joint = np.sqrt(np.nanmean(e**2, axis=0))
-        worst = ', '.join(f'{joint} {x:.3g}' for joint, x in zip(joints, by_joint))
-        yield figure('free motion, mean of joints', by_joint.mean(), 'N m', f'{note}; {worst}')
-        thresholds = levels([method(each)[0] for each in data.tuned], data.tuned)
-        hours = sum(each.t[-1] - each.t[0] for each in data.judged) / 3600.0
-        alarms = sum(rises(torques, thresholds) for torques, _ in free)
-        yield figure(f'alarms, {ALARMS:g} asked for', alarms / hours, '1/h')
-        times = [
-            delay
-            for k, (each, (torques, _)) in enumerate(zip(data.judged, free))
-            for delay in detected(data, each, torques, thresholds, k)
-        ]
-        seen = np.isfinite(times)
-        yield figure('pushes found', 100.0 * seen.mean(), '%')
-        yield figure('time until found', 1e3 * np.median(np.array(times)[seen]), 'ms')
-        errors = []
-        for given, force in data.loaded:
-            J = np.array([data.robot.jacobian(q, data.tip)[5] for q in given.q[::10]])
-            torques = method(given)[0][::10]
-            found = np.sum(J * torques, axis=1) / np.sum(J * J, axis=1)
-            errors.append(found - force[::10])
-        if errors:
-            yield figure('payload, force', np.sqrt(np.nanmean(np.concatenate(errors) ** 2)), 'N')
-        ratios = ratios_of(data, free)
-        if len(ratios):
-            right = (ratios >= STATED[0]) & (ratios <= STATED[1])
-            text = f'{note}; {ratios.min():.2f} to {ratios.max():.2f}, {len(ratios)} cells'
-            yield figure('true by stated deviation 0.8 to 1.25', 100.0 * right.mean(), '%', text)
+def judgments(data: Data, method: Method) -> Iterator[tuple[str, float, str, str]]:
+    """Yield what a method is judged by: name, value, unit, note."""
+    free = [method(each) for each in data.judged]
+    e = np.concatenate([torques for torques, _ in free])
+    by_joint = np.sqrt(np.nanmean(e**2, axis=0))
+    worst = ', '.join(f'{j} {x:.3g}' for j, x in zip(data.robot.joint_names, by_joint))
+    yield 'free motion, mean of joints', by_joint.mean(), 'N m', worst
+    thresholds = levels([method(each)[0] for each in data.tuned], data.tuned)
+    hours = sum(each.t[-1] - each.t[0] for each in data.judged) / 3600.0
+    alarms = sum(rises(torques, thresholds) for torques, _ in free)
+    yield f'alarms, {ALARMS:g} asked for', alarms / hours, '1/h', ''
+    times = [
+        delay
+        for k, (each, (torques, _)) in enumerate(zip(data.judged, free))
+        for delay in detected(data, each, torques, thresholds, k)
+    ]
+    seen = np.isfinite(times)
+    yield 'pushes found', 100.0 * seen.mean(), '%', ''
+    if seen.any():
+        yield 'time until found', 1e3 * np.median(np.array(times)[seen]), 'ms', ''
+    errors = []
+    for given, force in data.loaded:
+        J = np.array([data.robot.jacobian(q, data.tip)[5] for q in given.q[::10]])
+        torques = method(given)[0][::10]
+        found = np.sum(J * torques, axis=1) / np.sum(J * J, axis=1)
+        errors.append(found - force[::10])
+    if errors:
+        yield 'payload, force', np.sqrt(np.nanmean(np.concatenate(errors) ** 2)), 'N', ''
+    ratios = ratios_of(data, free)
+    if len(ratios):
+        right = (ratios >= STATED[0]) & (ratios <= STATED[1])
+        text = f'{ratios.min():.2f} to {ratios.max():.2f}, {len(ratios)} cells'
+        yield 'true by stated deviation 0.8 to 1.25', 100.0 * right.mean(), '%', text
 
 
 def levels(torques: list[np.ndarray], recordings: list[JointRecording]) -> np.ndarray:

@@ -275,6 +275,11 @@ class ContactFlags:
         }
         return list(self._channels.values())
 
+    @property
+    def contact(self) -> MonitoredFlag:
+        """The flag of contacts, after `bind`."""
+        return self._flags[LEVELS[0]]
+
     def update_parameters(self) -> None:
         """Apply the current values of the parameters."""
         for level, flag in self._flags.items():

@@ -24,7 +24,7 @@ from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.process.latest import Latest
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 
-from .residual_recordings import MAX_POSES, Recordings, read, write
+from .residual_recordings import MAX_POSES, Recordings, read, write, write_model
 
 TABLE = (
     Specification(
@@ -183,6 +183,33 @@ class ResidualOffsets:
         else:
             self._background.cancel()
             self._use(None)
+
+    def check_model_file(self) -> None:
+        """Raise `ScrewDynamicsError` unless a model can be written into the file, if any."""
+        name = self._parameters['residual_map']
+        if name and (self._is_unreadable or self._recordings):
+            raise ScrewDynamicsError(
+                f'{name} contains other residuals and is not overwritten: set residual_map to '
+                'another file'
+            )
+
+    def model_writer(self) -> Callable[[ResidualModel], None]:
+        """Return a function that writes a model into the file, if any; raises `ArgumentError`."""
+        folder, name = self._folder, self._parameters['residual_map']
+        joints, terms = self._model.joints, tuple(self._effort_terms())
+
+        def write_file(model: ResidualModel) -> None:
+            if name:
+                write_model(folder, name, joints, terms, model)
+
+        return write_file
+
+    def use_model(self, model: ResidualModel) -> None:
+        """Activate a model that has been fitted to the motion of the robot."""
+        self._background.cancel()
+        self._fault, self._is_loading = '', False
+        self._has_model = bool(self._parameters['residual_map'])
+        self._use(model)
 
     def _use(self, found: ResidualModel | None) -> None:
         if found is not self.model:

@@ -5,20 +5,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from screw_dynamics_ros.core import ScrewDynamicsError
+from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.annotation.settings import AnnotationSettings
 from screw_dynamics_ros.core.annotation.unloaded_residual import OBSERVER
-from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverState
 from screw_dynamics_ros.core.estimation.threshold_flag import ThresholdFlag
 from screw_dynamics_ros.core.identification.recording import JointRecording
 from screw_dynamics_ros.core.identification.residual_fit import ResidualFit, fit_residual
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
+from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.model.parts import Stage, StateStep
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.diagnostics import Status
@@ -27,6 +28,7 @@ from screw_dynamics_ros.ros.process.latest import Latest
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 
 from .recorded_states import RecordedStates, take_state
+from .residual_offsets import ResidualOffsets
 
 SERVICE = '~/train_residual'
 MAX_STATES = 300_000  # 50 MB for seven joints
@@ -45,7 +47,8 @@ TABLE = (
 class ResidualTraining:
     """Records motion without contact, fits a residual model in the background, and activates it.
 
-    It ends with a new model, when stamps go back, and by the service; the active residual stays.
+    It ends with a new model, when stamps go back, by the service, and when payloads, gravity or
+    `effort_terms` change; the active residual stays.
 
     Parameters
     ----------
@@ -53,39 +56,35 @@ class ResidualTraining:
         Offers a service of the node, see `Services.serve`.
     parameters : Parameters
         With `TABLE` and those of the observer.
-    effort_terms : callable
-        Returns the parameter of that name.
-    payloads : callable
-        Returns the bodies that links carry.
-    save : callable
-        Called in the background with a fit; writes its file, and returns the fault of this or ''.
-    activate : callable
-        Called with a fit that has succeeded.
+    host : ModelHost
+    residuals : ResidualOffsets
+        Writes the file of a model, and activates it.
     """
 
     def __init__(
         self,
         serve: Callable[..., None],
         parameters: Parameters,
-        effort_terms: Callable[[], list[str]],
-        payloads: Callable[[], Mapping[str, RigidBody]],
-        save: Callable[[ResidualFit], str],
-        activate: Callable[[ResidualFit], None],
+        host: ModelHost,
+        residuals: ResidualOffsets,
     ) -> None:
-        self._parameters, self._effort_terms, self._payloads = parameters, effort_terms, payloads
-        self._save, self._activate = save, activate
+        self._parameters, self._host, self._residuals = parameters, host, residuals
         self._model: RunningModel | None = None
         self._background: Latest[ResidualFit | str] = Latest('training of residuals')
-        self._fault, self._result = '', 'none'
+        self._fault, self._result, self._conditions = '', 'none', ''
         self.record = RecordedStates(0)
         serve('SetBool', SERVICE, lambda request, _: self._switch(request.data))
 
     def bind(
         self, model: RunningModel, torques: Formula, flag: ThresholdFlag, observer: ObserverState
     ) -> None:
-        """Adopt a new model with its filtered external torques, which ends a training."""
-        self._stop('the model has changed')
+        """Adopt a new model, with its filtered external torques, after `release`."""
         self._model, self._torques, self._inputs = model, torques, (flag, observer)
+
+    def release(self) -> None:
+        """End a training, because the model changes."""
+        self._stop('the model has changed')
+        self._model = None
 
     def stage(self) -> Stage:
         """Return the stage that records each joint state."""
@@ -106,13 +105,14 @@ class ResidualTraining:
             return 'stopped; the residual stays as it is'
         if self._is_busy:
             raise ScrewDynamicsError(f'a training is active, {self._progress}')
-        model, bodies = self._model, self._payloads()
+        model, bodies = self._model, self._host.payloads.active_bodies()
         if model is None or not model.results:
             raise ScrewDynamicsError('no robot description so far; see /diagnostics')
         if bodies:
             raise ScrewDynamicsError(f'{", ".join(bodies)} carries a payload: detach it')
         if tuple(model.joints) != tuple(model.robot.joint_names) or model.robot.floating_base:
             raise ScrewDynamicsError('only for robots with a fixed base and joints of one freedom')
+        self._residuals.check_model_file()
         flag, observer = self._inputs
         torques = model.results[self._torques]
         if observer.is_settled and (np.abs(torques) > flag.upper).any():
@@ -122,7 +122,7 @@ class ResidualTraining:
         duration = round(1e9 * self._parameters['training_duration'])
         self.record = RecordedStates(len(model.joints), MAX_STATES, duration)
         self.record.torques, self.record.flag, self.record.observer = torques, flag, observer
-        self.record.is_active, self._fault = True, ''
+        self.record.is_active, self._fault, self._conditions = True, '', self._current_conditions
         return (
             f'recording {duration * 1e-9:g} s: move all joints without contact, slow and fast, '
             'with many reversals; /diagnostics shows the progress'
@@ -147,36 +147,47 @@ class ResidualTraining:
             record, found = self.record, self._background.poll()
             if record.went_back:
                 self._stop('stamps of joint states went back')
+            elif self._is_busy and self._conditions != self._current_conditions:
+                self._stop('payloads, gravity or effort_terms have changed')
             elif record.count and not (record.is_active or self._background.is_busy or found):
                 self._background.ask(self._task(record))
             elif isinstance(found, str):
                 self._stop(found)
             elif found is not None:
-                self._activate(found)
+                self._residuals.use_model(found.model)
                 self.record = RecordedStates(0)
                 self._result = 'done, ' + described(found)
 
     def _task(self, record: RecordedStates) -> Callable[[], ResidualFit | str]:
         """Return the fit in the background; it returns the fault as a text."""
-        assert self._model is not None
-        robot, (t, states), save = self._model.robot, record.arrays, self._save
+        context, (t, states) = self._host.situation({}), record.arrays
+        terms, save = tuple(self._host.parameters['effort_terms']), self._residuals.model_writer()
         settings = AnnotationSettings(
             observer=OBSERVER,
-            effort_terms=tuple(self._effort_terms()),
+            effort_terms=terms,
             observer_time_constant=self._parameters['observer_time_constant'],
             effort_delay=self._parameters['effort_delay'],
         )
 
         def task() -> ResidualFit | str:
-            q, v, tau = (np.ascontiguousarray(states[:, k]) for k in range(3))
             try:
+                robot: Robot = pickle.loads(context.robot)
+                robot.gravity = context.gravity
+                q, v, tau = (np.ascontiguousarray(states[:, k]) for k in range(3))
                 fit = fit_residual(robot, [JointRecording(t, q, v, tau)], settings=settings)
-                return save(fit) or fit
+                save(fit.model)
+                return fit
             except Exception as error:  # any failure is reported
                 kind = '' if isinstance(error, ScrewDynamicsError) else f'{type(error).__name__}: '
                 return f'{kind}{error}'
 
         return task
+
+    @property
+    def _current_conditions(self) -> str:
+        """What a training depends on and must not change, as a text."""
+        given = self._host.parameters['effort_terms'], self._host.payloads.active_bodies()
+        return f'{given} {self._host.gravity}'
 
     @property
     def _progress(self) -> str:

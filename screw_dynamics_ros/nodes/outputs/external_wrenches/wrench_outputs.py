@@ -34,6 +34,7 @@ from . import (
     friction_monitor,
     output_filters,
     residual_offsets,
+    residual_training,
     support_contacts,
     tare,
     torque_observer,
@@ -44,6 +45,7 @@ from .contact_localization import ContactLocation
 from .contacts import Contact, is_observable
 from .friction_monitor import FrictionMonitor
 from .output_filters import OutputFilters
+from .residual_training import ResidualTraining
 from .support_contacts import SupportContacts
 from .tare_service import Tare
 from .torque_observer import TorqueObserver
@@ -79,6 +81,7 @@ TABLE = (
     *support_contacts.TABLE,
     *tare.TABLE,
     *residual_offsets.TABLE,
+    *residual_training.TABLE,
     *marker_topic.TABLE,
     *wrench_markers.TABLE,
 )
@@ -111,13 +114,15 @@ class WrenchEstimator:
         self._friction = FrictionMonitor(self._parameters, lambda: host.effort_shares)
         self._location = ContactLocation(node, host, self._publishers, self._observer)
         self._support = SupportContacts(self._parameters)
+        serve = partial(host.services.serve, owner=node)
         self._tare = Tare(
-            partial(host.services.serve, owner=node),
+            serve,
             self._parameters,
             self._flags.reset,
             self._use_deviations,
             lambda: host.parameters['effort_terms'],
         )
+        self._training = ResidualTraining(serve, self._parameters, host, self._tare.residuals)
         self._check({})
         self._apply({})
 
@@ -143,6 +148,7 @@ class WrenchEstimator:
             *self._tare.stages(),
             self._support.stage(),
             self._friction.stage(),
+            self._training.stage(),
         ]
 
     def bind(self, adopted: Adopted[WrenchPlan]) -> list[Channel]:
@@ -159,6 +165,7 @@ class WrenchEstimator:
         self._filters.bind(
             model, mapper, plan.filters, self._observer.record, [np.zeros(0), *pivots]
         )
+        self._training.release()
         self._friction.bind(model, mapper, plan.filtered_torque, self._observer.record)
         self._topics, self._channels = None, []
         if model.results:
@@ -179,6 +186,9 @@ class WrenchEstimator:
                 self._publishers,
                 self._observer.settled,
                 self._friction.record,
+            )
+            self._training.bind(
+                model, plan.filtered_torque, self._flags.contact, self._observer.record
             )
             contacts = self._location.bind(model, mapper, plan, topics.torque_covariance)
             support = self._support.bind(
@@ -219,6 +229,7 @@ class WrenchEstimator:
             self._friction.report(status)
             self._support.report(status)
         self._tare.report(status)
+        self._training.report(status)
         self._location.report(status)
         statuses.report_channels(status, self._channels, self._host.mapper)
         return status

@@ -3,6 +3,7 @@
 
 """Training of residuals: what is recorded, and random orders of all that can happen."""
 
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
@@ -136,14 +137,21 @@ class Node:
             'observer_time_constant': 0.02,
             'effort_delay': 0.0,
         }
-        self.training = ResidualTraining(
-            self._serve,
-            self.parameters,
-            lambda: ['gravity'],
-            lambda: self.bodies,
-            self._save,
-            self.activated.append,
+        self.host = SimpleNamespace(
+            parameters={'effort_terms': ['gravity']},
+            payloads=SimpleNamespace(active_bodies=lambda: self.bodies),
+            gravity=np.array([0.0, 0.0, -9.81]),
+            situation=lambda _: SimpleNamespace(
+                robot=pickle.dumps(self.robot), gravity=np.array([0.0, 0.0, -1.6])
+            ),
         )
+        self.foreign = ''
+        residuals = SimpleNamespace(
+            check_model_file=self._check_file,
+            model_writer=lambda: self._save,
+            use_model=self.activated.append,
+        )
+        self.training = ResidualTraining(self._serve, self.parameters, self.host, residuals)
         self.stamp, self.fits = 0, 0
         self.bind()
 
@@ -153,6 +161,7 @@ class Node:
     def _fit(self, robot, recordings, settings):
         self.fits += 1
         assert settings.effort_terms == ('gravity',)
+        assert robot.gravity[2] == -1.6
         self.recording = recordings[0]
         if self.fails:
             raise {'short': ArgumentError, 'crash': ZeroDivisionError}[self.fails](self.fails)
@@ -161,14 +170,20 @@ class Node:
             before=np.array([2.0, np.nan]),
             after=np.array([0.5, np.nan]),
             findings=[],
-            number=self.fits,
+            model=self.fits,
         )
 
-    def _save(self, fit):
-        self.saved.append(fit)
-        return self.save_fault
+    def _save(self, model):
+        self.saved.append(model)
+        if self.save_fault:
+            raise ArgumentError(self.save_fault)
+
+    def _check_file(self):
+        if self.foreign:
+            raise ScrewDynamicsError(self.foreign)
 
     def bind(self):
+        self.training.release()
         self.torques = np.zeros(2)
         model = SimpleNamespace(
             joints=('joint1', 'joint2'), robot=self.robot, results={'torques': self.torques}
@@ -223,7 +238,7 @@ def test_a_training(node):
     assert values['residual training'] == 'done, joint1 2 to 0.5'
     assert 'residual training range' not in values
     assert node.status.level == Level.OK
-    assert [each.number for each in node.activated] == [1]
+    assert node.activated == [1]
     assert node.saved == node.activated
     assert node.recording.t[-1] - node.recording.t[0] >= 30.0
 
@@ -233,7 +248,9 @@ def test_what_is_refused(node):
     assert 'above its contact threshold' in node.call(True)[1]
     node.torques[0], node.bodies = 0.0, {'tip': None}
     assert node.call(True) == (False, 'tip carries a payload: detach it')
-    node.bodies = {}
+    node.bodies, node.foreign = {}, 'another file'
+    assert node.call(True) == (False, 'another file')
+    node.foreign = ''
     assert node.call(False) == (True, 'no training; the residual stays as it is')
     assert node.call(True)[0]
 
@@ -253,6 +270,24 @@ def test_a_fit_that_fails_changes_nothing(node, fails, save, text):
     node.fails = node.save_fault = ''
     assert node.call(True)[0]
     assert node.status.level == Level.OK
+
+
+@pytest.mark.parametrize('when', ['recording', 'fitting'])
+@pytest.mark.parametrize('what', ['payload', 'terms', 'gravity'])
+def test_other_conditions_end_it(node, what, when):
+    node.call(True)
+    node.move(31.0 if when == 'fitting' else 5.0)
+    node.training.advance()
+    if what == 'payload':
+        node.bodies = {'tip': None}
+    elif what == 'terms':
+        node.host.parameters['effort_terms'] = ['gravity', 'friction']
+    else:
+        node.host.gravity[0] = 1.0
+    node.training._background.finish()
+    assert 'payloads, gravity or effort_terms have changed' in node.status.summary
+    assert not node.activated
+    assert not node.training.record.is_active
 
 
 def test_random_orders(node):
@@ -307,6 +342,6 @@ def test_random_orders(node):
             assert text.startswith('fitting') == (state == 'fitting')
             assert (' of 30 s' in text) == (state == 'recording')
         counts[before, state] = counts.get((before, state), 0) + 1
-        assert [each.number for each in node.activated] == expected
+        assert node.activated == expected
     assert len(expected) > 10
     assert {('recording', 'idle'), ('fitting', 'idle'), ('over', 'fitting')} <= counts.keys()
