@@ -228,8 +228,8 @@ class WrenchEstimator:
             self._flags.report(status)
             self._friction.report(status)
             self._support.report(status)
-        self._tare.report(status)
         self._training.report(status)
+        self._tare.report(status)
         self._location.report(status)
         statuses.report_channels(status, self._channels, self._host.mapper)
         return status
