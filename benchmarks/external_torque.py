@@ -251,7 +251,7 @@ def with_residual(data: Data) -> dict[str, tuple[Method, str]]:
     def method(given: JointRecording, observer: str) -> tuple[np.ndarray, np.ndarray]:
         found = observed(data, given, observer, model)
         if 'external_torque_covariance' in found:
-            return found['external_torque'], found['external_torque_covariance']
+            return found['external_torque'], found['external_torque_covariance'].reshape(-1, n, n)
         states = np.ascontiguousarray(np.hstack([given.q, given.v, given.tau]))
         steps = np.round(np.diff(given.t, prepend=given.t[0]) * 1e9).astype(int).tolist()
         covariances = np.zeros((len(states), n * n))
