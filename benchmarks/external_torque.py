@@ -506,8 +506,8 @@ def results(folder: Path) -> str:
     for (arm, method), row in rows.items():
         lines.append(f'| {arm} | {method} | {" | ".join(row.get(h, "") for h in heads)} |')
     notes = {each['robot']: each['note'].split('; ')[0] for each in measured if each.get('note')}
-    told = [f'{method}: {note}' for method, note in notes.items() if 'LSTM' in method]
-    return '\n'.join(lines) + '\n' + ''.join(f'\n{line}.\n' for line in told)
+    remarks = [f'{method}: {note}' for method, note in notes.items() if 'LSTM' in method]
+    return '\n'.join(lines) + '\n' + ''.join(f'\n{line}.\n' for line in remarks)
 
 
 TABLES: dict[str, Callable[[Path], str]] = {'external_torque': results}

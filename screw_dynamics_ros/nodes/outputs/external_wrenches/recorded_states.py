@@ -18,7 +18,7 @@ from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VELOCITY
 
 BEFORE, AFTER = 500_000_000, 1_000_000_000  # ns: around a contact nothing is recorded
-LONGEST_STEP = 500_000_000  # ns, within a motion
+MAX_STEP = 500_000_000  # ns, within a motion
 
 
 class RecordedStates(Record):
@@ -84,7 +84,7 @@ def step_to(r: RecordedStates, k: int) -> int:
     if k == 0:
         return 0
     step = r.stamps[k] - r.stamps[k - 1]
-    return step if step <= LONGEST_STEP else 0
+    return step if step <= MAX_STEP else 0
 
 
 @typed

@@ -142,7 +142,7 @@ class ResidualTraining:
     # --- progress ---------------------------------------------------------------------------------
 
     def advance(self) -> None:
-        """Fit what has been recorded; activate what has been fitted."""
+        """Start the fit after the last state; activate a fitted model."""
         with STATE_LOCK:
             record, found = self.record, self._background.poll()
             if record.went_back:
