@@ -84,9 +84,10 @@ def source_code(robot: Robot, text: str, name: str, options: argparse.Namespace)
     functions = [*map(parse_output, options.outputs)]
     if not options.named:
         return robot.c_source(name, *functions, separate=options.separate)
-    from .c_outputs import COutputs  # parts of the nodes, which need ROS
+    from .c_outputs import COutputs, residual_of_file  # parts of the nodes, which need ROS
 
-    chosen = COutputs(robot, options.observer)
+    residual = None if options.residual is None else residual_of_file(options.residual, robot)
+    chosen = COutputs(robot, options.observer, residual)
     for text in options.named:
         chosen.add(text)
     if options.target and chosen.has_steps:
@@ -129,6 +130,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         default='static',
         choices=OBSERVERS,
     )
+    add(
+        '--residual FILE',
+        'residuals by identify --residual: NAME_residual computes the input offset of --output',
+        Path,
+    )
     add('--law LAW', 'a control law instead of outputs', default='')
     add(
         '--law-option NAME=VALUE',
@@ -165,6 +171,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         parser.error('give either outputs, --law or --model-library')
     if options.law_options and not options.law:
         parser.error('--law-option needs --law')
+    if options.residual is not None and not options.named:
+        parser.error('--residual needs --output')
     if options.links and not options.model_library:
         parser.error('--link needs --model-library')
     return options

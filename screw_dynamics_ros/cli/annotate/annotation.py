@@ -12,13 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.annotation import Annotator
 from screw_dynamics_ros.core.annotation.annotate import MotionArrays
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
-from screw_dynamics_ros.core.estimation.residual_map import MIN_POSES
 from screw_dynamics_ros.core.estimation.residual_model import ResidualModel
 from screw_dynamics_ros.core.motion.trajectory import LimitExcess, smooth_motion, with_efforts
 from screw_dynamics_ros.core.outputs import OUTPUTS
@@ -201,12 +200,7 @@ def residual_of(robot: Robot, request: Request) -> ResidualModel | None:
         return None
     folder = DataFolder(request.value('data_folder'))
     found = residual_recordings.read(folder, name, joints, request.settings.effort_terms)
-    if isinstance(found, ResidualModel):
-        return found
-    if len(found) < MIN_POSES:
-        raise ArgumentError(f'{name} has {len(found)} poses; a map needs at least {MIN_POSES}')
-    turns = {joint.name: joint.kind.turns for joint in robot.description.joints}
-    return found.fitted(np.array([turns[joint] for joint in joints]))
+    return residual_recordings.model_of(name, found, robot, joints)
 
 
 def read_states(

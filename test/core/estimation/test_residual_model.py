@@ -10,11 +10,9 @@ import pytest
 
 from screw_dynamics_ros.core import ArgumentError
 from screw_dynamics_ros.core.estimation import residual_model
-from screw_dynamics_ros.core.estimation.residual_map import ResidualMap
 from screw_dynamics_ros.core.estimation.residual_model import (
     DISTANCES,
     FEATURES,
-    FITTED,
     SPEEDS,
     SPREADS,
     ResidualModel,
@@ -23,27 +21,9 @@ from screw_dynamics_ros.core.estimation.residual_model import (
     peak_level,
     set_doubts,
 )
+from support.residual_models import some_model
 
 N = 3
-POSITIVE = ('speeds', 'loads', 'ranges')
-
-
-def some_model(seed=0, n=N):
-    """Return a model with random numbers, the last joint prismatic."""
-    rng = np.random.default_rng(seed)
-    fitted = {name: rng.normal(size=n * size) for name, size in FITTED.items()}
-    fitted |= {name: rng.uniform(0.5, 2.0, n) for name in POSITIVE}
-    roots = rng.normal(size=(n, FEATURES, FEATURES))
-    fitted['posterior'] = (roots @ roots.transpose(0, 2, 1)).ravel() * 1e-3
-    fitted['explained'], fitted['middles'] = rng.uniform(1.0, 2.0, n), np.zeros(n)
-    fitted['limits'] = np.tile([-2.0, 2.0], n)
-    root = rng.normal(size=(n, n))
-    root /= np.linalg.norm(root, axis=1)[:, None]
-    plain = ResidualMap.none(n)
-    plain.turning = np.array([1, 1, 0])[-n:]
-    plain.scales = np.array([1.0, 1.0, 0.4])[-n:]
-    plain.plain = rng.normal(size=n)
-    return ResidualModel(plain, fitted | {'correlation': root @ root.T})
 
 
 def states(count=400, seed=1, n=N):

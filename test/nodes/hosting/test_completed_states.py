@@ -21,6 +21,7 @@ from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.answered_states import WithSensor
 from support.linkages import CLOSURES, FOUR_BAR
 from support.paths import URDF
+from support.residual_models import some_model
 from support.robots import urdf_path
 
 pair = test_compiled_loop.pair
@@ -241,6 +242,33 @@ def test_a_residual_map_needs_no_python(pair):
     both.set(1, tare_samples=5)
     follow(both, swing([0.1, 0.2], 0.8), 20)
     assert len([name for name, _ in both.published if name.endswith('_confidence')]) > STATES
+
+
+@pytest.mark.parametrize('observer', ['momentum', 'kalman'])
+def test_a_residual_model_needs_no_python(pair, observer):
+    """Nor its covariance; both nodes restart its memory alike after pauses."""
+    both = pair(description=PLANAR, model_state=[''])
+    both.set(1, observer=observer)
+    both.listen(('/external_torque', '_torque_covariance', '/residual', '/residual_confidence'))
+    for node in both.nodes:
+        with STATE_LOCK:
+            tare_of(node).residuals._use(some_model(n=2, turning=(1, 1)))
+    follow(both, swing([0.1, 0.2], 0.8), STATES)
+    assert Counter(both.loop.outcomes[-STATES + 5 :]) == {'done': STATES - 5}
+    both.wait(3.0)
+    follow(both, swing([0.1, 0.2], 0.8), 5)
+    assert tare_of(both.loop).residuals.model.memory[3] > 0.4  # little motion since the pause
+    follow(both, swing([0.1, 0.2], 0.8), STATES)
+    model, record = (getattr(tare_of(both.loop), x) for x in ('residuals', 'record'))
+    found, mapper = model.model, both.loop.host.mapper
+    assert abs(found.memory[:2]).max() > 0.5
+    np.testing.assert_allclose(record.offset, found.residual(mapper.q), rtol=1e-14)
+    if observer == 'kalman':
+        squares = record.effort_deviations**2 + found.deviations**2
+        np.testing.assert_allclose(record.observed, np.sqrt(squares), rtol=1e-14)
+        with STATE_LOCK:
+            model.drop()
+        np.testing.assert_array_equal(record.observed, record.effort_deviations)
 
 
 def test_a_filtered_reduced_wrench_needs_no_python(pair):

@@ -9,9 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
+from screw_dynamics_ros.core import ArgumentError, ScrewDynamicsError
 from screw_dynamics_ros.core.estimation.residual_map import MIN_POSES
 from screw_dynamics_ros.core.estimation.residual_model import ResidualModel
 from screw_dynamics_ros.core.types import Array
@@ -24,7 +22,14 @@ from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.process.latest import Latest
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 
-from .residual_recordings import MAX_POSES, Recordings, read, write, write_model
+from .residual_recordings import (
+    MAX_POSES,
+    Recordings,
+    read,
+    turning_joints,
+    write,
+    write_model,
+)
 
 TABLE = (
     Specification(
@@ -112,7 +117,7 @@ class ResidualOffsets:
         is_new = mapper is not self._mapper
         self._model, self._mapper = model, mapper
         if is_new:
-            self._turning = turning_joints(model)
+            self._turning = turning_joints(model.robot, model.joints)
             self.load()
 
     def load(self, is_active: bool = True) -> None:
@@ -328,10 +333,3 @@ class ResidualOffsets:
                         Level.OK,
                         f'far from recorded poses, confidence of the residual map {confidence:.2f}',
                     )
-
-
-def turning_joints(model: RunningModel) -> Array:
-    """Return which joints of a model are revolute, (n,) bool."""
-    robot: Robot = model.robot
-    turns = {joint.name: joint.kind.turns for joint in robot.description.joints}
-    return np.array([turns[name] for name in model.joints], dtype=bool)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import yaml
 
-from screw_dynamics_ros.core import ArgumentError
-from screw_dynamics_ros.core.estimation.residual_map import fitted
+from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core.estimation.residual_map import MIN_POSES, fitted
 from screw_dynamics_ros.core.estimation.residual_model import ResidualModel
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.data_folder import DataFolder
@@ -115,10 +115,16 @@ def read(
         If the file cannot be read, is not a file of residuals, or is for other joints or terms. The
         message does not quote the contents of the file.
     """
-    nothing = Recordings(tuple(joints), tuple(effort_terms))
     text = folder.read(name, MAX_FILE_BYTES)
     if text is None:
-        return nothing
+        return Recordings(tuple(joints), tuple(effort_terms))
+    return of_text(name, text, joints, effort_terms)
+
+
+def of_text(
+    name: str, text: str, joints: Sequence[str], effort_terms: Sequence[str] | None
+) -> Recordings | ResidualModel:
+    """Return the recordings or the model of a text as `read`; None for any `effort_terms`."""
     try:
         content = read_yaml(text)
     except ArgumentError as error:
@@ -134,7 +140,8 @@ def read(
     named = content['joints']
     if sorted(map(str, named)) != sorted(joints):
         raise ArgumentError(f'{name} is for other joints; the robot has {", ".join(joints)}')
-    if sorted(map(str, content['effort_terms'])) != sorted(effort_terms):
+    terms = tuple(map(str, content['effort_terms']))
+    if effort_terms is not None and sorted(terms) != sorted(effort_terms):
         raise ArgumentError(
             f'{name} was recorded with effort_terms other than {", ".join(effort_terms)}: record '
             'it again'
@@ -148,9 +155,10 @@ def read(
     poses = content['poses']
     if len(poses) > MAX_POSES:
         raise ArgumentError(f'{name} has {len(poses)} poses, more than {MAX_POSES}')
-    return replace(
-        nothing,
-        poses=tuple(
+    return Recordings(
+        tuple(joints),
+        terms,
+        tuple(
             (
                 numbers(name, k, pose, 'positions', len(order))[order],
                 numbers(name, k, pose, 'residuals', len(order))[order],
@@ -158,6 +166,23 @@ def read(
             for k, pose in enumerate(poses, 1)
         ),
     )
+
+
+def model_of(
+    name: str, found: Recordings | ResidualModel, robot: Robot, joints: Sequence[str]
+) -> ResidualModel:
+    """Return the model of a file or the map of its poses; raises `ArgumentError` for too few."""
+    if isinstance(found, ResidualModel):
+        return found
+    if len(found) < MIN_POSES:
+        raise ArgumentError(f'{name} has {len(found)} poses; a map needs at least {MIN_POSES}')
+    return found.fitted(turning_joints(robot, joints))
+
+
+def turning_joints(robot: Robot, joints: Sequence[str]) -> Array:
+    """Return which of some joints are revolute, (n,) bool."""
+    turns = {joint.name: joint.kind.turns for joint in robot.description.joints}
+    return np.array([turns[name] for name in joints], dtype=bool)
 
 
 def numbers(name: str, k: int, pose: Any, key: str, n: int) -> Array:

@@ -119,7 +119,7 @@ class WrenchEstimator:
             serve,
             self._parameters,
             self._flags.reset,
-            self._use_deviations,
+            self._on_residuals,
             lambda: host.parameters['effort_terms'],
         )
         self._training = ResidualTraining(serve, self._parameters, host, self._tare.residuals)
@@ -185,6 +185,7 @@ class WrenchEstimator:
                 plan.filtered_torque,
                 self._publishers,
                 self._observer.settled,
+                self._tare.record,
                 self._friction.record,
             )
             self._training.bind(
@@ -282,6 +283,11 @@ class WrenchEstimator:
         if self._adopted is not None:
             efforts = self._observer.noise_deviations[0]
             self._tare.use_deviations(efforts, self._adopted.plan.observer.effort_deviations)
+
+    def _on_residuals(self) -> None:
+        """Apply another residual model."""
+        self._use_deviations()
+        self._flags.update_parameters()
 
     # --- parameters -----------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from screw_dynamics_ros.core.annotation.annotate import Annotator
 from screw_dynamics_ros.core.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.core.tree.joint_limits import velocity_names
 from support.host_bench import Bench, Outputs, serialized
+from support.residual_models import some_model
 from support.robots import urdf_path
 
 ARM, TIP, MS = urdf_path('panda').read_text(), 'panda_hand_tcp', 1_000_000
@@ -77,9 +78,15 @@ def numbers(channel, data):
 
 
 @pytest.mark.parametrize(
-    ('observer', 'delay'), [*((name, 0.004) for name in OBSERVERS), ('static', 0.0)]
+    ('observer', 'delay', 'has_model'),
+    [
+        *((name, 0.004, False) for name in OBSERVERS),
+        ('static', 0.0, False),
+        ('momentum', 0.0, True),
+        ('kalman', 0.004, True),
+    ],
 )
-def test_annotated_numbers_are_those_of_nodes(bench, observer, delay):
+def test_annotated_numbers_are_those_of_nodes(bench, observer, delay, has_model):
     robot = Robot.from_urdf(ARM, backend='reference')
     values = {'observer': observer, 'effort_delay': delay, **SETTINGS}
     of_links = {'frames': [TIP], 'characteristic_length': 0.3, 'singularity_rate': 1e3}
@@ -91,6 +98,10 @@ def test_annotated_numbers_are_those_of_nodes(bench, observer, delay):
         assert node.set_parameters_atomically(changed).successful
         bench.finish()
     states, names = bench.host.states, list(bench.host.mapper.measured_joints)
+    model = some_model(n=robot.nv, turning=(1,) * robot.nv) if has_model else None
+    if has_model:
+        (group,) = [each for each in bench.host.builder.groups if hasattr(each, '_tare')]
+        group._tare.residuals._use(some_model(n=robot.nv, turning=(1,) * robot.nv))
     steps, q, v, tau = joint_states(len(names))
     published = {name: {} for name in TOPICS}
     samples, mapper = [], states.mapper
@@ -117,7 +128,11 @@ def test_annotated_numbers_are_those_of_nodes(bench, observer, delay):
         **{name: tuple(x) if isinstance(x, list) else x for name, x in SETTINGS.items()},
     )
     annotator = Annotator(
-        robot, ('external_torque', 'wrench', 'singularity'), [TIP], settings=settings
+        robot,
+        ('external_torque', 'wrench', 'singularity'),
+        [TIP],
+        settings=settings,
+        residual=model,
     )
     order = [names.index(name) for name in velocity_names(robot)]
     assert order == list(range(robot.nv))
