@@ -15,9 +15,16 @@ if not sys.platform.startswith('linux'):
     pytest.skip('the loop is for Linux', allow_module_level=True)
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.compile.typed.library import calls
+from screw_dynamics_ros.core.estimation.residual_offset import ResidualOffset
+from screw_dynamics_ros.nodes.outputs.external_wrenches.flag_step import (
+    MonitoredFlag,
+    set_thresholds_of_state,
+)
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.loop_pair import pairs
+from support.residual_models import some_model
 from support.robots import urdf_path
 
 COULOMB = 2.0  # N m
@@ -108,3 +115,17 @@ def test_where_nothing_is_compared(pair):
     assert all(each.is_needed() for each in stages)
     arm.set(effort_terms=['gravity', 'coriolis', 'inertia', 'payload'])
     assert not any(each.is_needed() for each in stages)
+
+
+def test_thresholds_of_a_residual_model_are_widened():
+    flag, offset = MonitoredFlag(3), ResidualOffset()
+    offset.model, flag.offset = some_model(), offset
+    flag.release_ratio, flag.factors[:] = 0.5, 4.0
+    offset.model.advance(np.linspace(-0.5, 0.5, 9), 0)
+    found = []
+    for widening in (np.zeros(3), np.array([0.1, 0.2, 0.3])):
+        flag.widening[:] = widening
+        calls(set_thresholds_of_state)[0](flag, offset)
+        found.append([flag.upper - widening, flag.lower - widening])
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-12)
+    assert (found[0][0] > 0.0).all()
