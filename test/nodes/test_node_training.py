@@ -79,8 +79,7 @@ class Arm:
         return self.bench.part.status()
 
     def wait(self):
-        self.status  # noqa: B018 - asks for the fit
-        self.bench.wait(lambda: not self.bench.part._training._background.is_busy)
+        self.bench.wait(lambda: not self.bench.part._tare.residuals._background.is_busy)
 
 
 @pytest.fixture
@@ -101,18 +100,17 @@ def test_a_training_in_the_node(arm, tmp_path):
     assert arm.status.values['residual training'].startswith('20 of 60 s, 4')
     arm.move(2.0, push=np.array([30.0, 0.0]))
     arm.move(45.0)
-    assert arm.status.values['residual training'].startswith('fitting 1')
-    np.testing.assert_allclose(arm.move(10.0), before, rtol=0.2)  # until it is active
+    assert arm.status.values['residual map'] == 'in preparation'
     arm.wait()
     status = arm.status
-    assert status.values['residual training'].startswith('done, joint1 ')
-    assert status.values['residual map'].startswith('active')
+    assert status.values['residual map'].startswith('active, joint1 ')
+    assert 'residual training' not in status.values
     np.testing.assert_array_less(arm.move(10.0), 0.4 * before)
     assert (tmp_path / 'model.yaml').read_text().startswith('# Residuals')
 
     # The file is read by the next node, here for another robot with these joints.
     arm.take(PLANAR.replace('planar_2r', 'another'))
-    arm.bench.wait(lambda: not arm.bench.part._tare.residuals._background.is_busy)
+    arm.wait()
     assert arm.status.values['residual map'].startswith('active')
     np.testing.assert_array_less(arm.move(10.0), 0.4 * before)
 
@@ -127,19 +125,27 @@ def test_refusals_and_ends(arm, tmp_path):
     arm.move(2.0)
     assert arm.train()[0]
     assert 'a training is active' in arm.train()[1]
-    assert arm.train(False) == (True, 'stopped; the residual stays as it is')
+    assert arm.train(False) == (True, 'nothing is recorded; the residual stays as it is')
     assert arm.train()[0]
     arm.move(10.0)
     arm.take(PLANAR.replace('planar_2r', 'another'))
     status = arm.status
-    assert 'the training of the residual has ended: the model has changed' in status.summary
+    assert 'no training of the residual: the model has changed' in status.summary
     assert status.level == Level.WARN
     arm.move(70.0)
-    assert arm.status.values['residual training'] == 'none'
+    assert arm.status.values['residual map'] == 'none'
+    assert arm.train()[0]
+    arm.move(65.0)
+    (tmp_path / 'model.yaml').write_text('# written by somebody else')
+    assert arm.status.values['residual map'] == 'in preparation'
+    arm.wait()
+    status = arm.status
+    assert 'model.yaml is a file of another kind' in status.summary
+    assert status.values['residual map'] == 'none'
     (tmp_path / 'poses.yaml').write_text('# something else')
     name = Parameter('residual_map', value='poses.yaml')
     assert arm.bench.node.set_parameters_atomically([name]).successful
-    arm.bench.wait(lambda: not arm.bench.part._tare.residuals._background.is_busy)
+    arm.wait()
     arm.status  # noqa: B018 - adopts the result
     assert 'poses.yaml contains other residuals' in arm.train()[1]
 

@@ -42,10 +42,11 @@ INTERVALS = 3
 INDEPENDENT = 0.1  # s
 MIN_WINDOWS = 5  # with reversals, for (2)
 MIN_STATES = 10  # of a window
+MIN_STEP = 1e-3  # of the squares of friction without trends by those with them
 MAX_SHARE = 0.5  # of friction, by which thresholds are widened at most
 
-# Sums over a window: states, t, t^2, f, r, t f, t r, f^2, f r, r^2.
-SUMS = 10
+SIZE = 4  # of the products of 1, t, f, r: sums over a window, row by row
+TOTALS = 4  # f^2, f r, r^2 without trends, windows
 
 
 class FrictionDrift(Record):
@@ -83,8 +84,10 @@ class FrictionDrift(Record):
     window: int
     begin: int
     is_free: bool
+    numbers: Floats
     sums: Floats
     totals: Floats
+    largest: Floats
     begins: Ints
     share: Floats
     since: Ints
@@ -93,7 +96,8 @@ class FrictionDrift(Record):
 
     def __init__(self, n: int) -> None:
         self.friction, self.torques, self.flags = np.zeros(n), np.zeros(n), ()
-        self.sums, self.totals = np.zeros(SUMS * n), np.zeros(5 * n)
+        self.sums, self.totals = np.zeros(SIZE * SIZE * n), np.zeros(TOTALS * n)
+        self.numbers, self.largest = np.ones(SIZE), np.zeros(n)
         self.begins, self.since, self.count = (np.zeros(n, dtype=np.int64) for _ in range(3))
         self.share, self.widening = np.full(n, math.nan), np.zeros(n)
 
@@ -118,78 +122,59 @@ def observe_friction(d: FrictionDrift, v: Floats, stamp: int, elapsed: int, is_v
     if elapsed == 0 or d.window + elapsed > WINDOW:
         for j in range(n):
             if d.is_free and elapsed != 0:
-                close_window(d, j)
-                close_interval(d, j, stamp)
-            for k in range(SUMS):
-                d.sums[SUMS * j + k] = 0.0
+                close_window(d, j, stamp)
+        for k in range(len(d.sums)):
+            d.sums[k] = 0.0
         d.window = 0
         d.is_free = True
     else:
         d.window += elapsed
     d.is_free = d.is_free and is_valid and has_finite_sum(d.torques, n)
+    d.numbers[1] = float(d.window) * 1e-9
     for j in range(n):
         if len(d.flags) > 0 and not abs(d.torques[j]) <= d.flags[0].upper[j]:
             d.is_free = False
         if abs(v[j]) > d.slow:
-            add_state(d, j, float(d.window) * 1e-9, d.friction[j], d.torques[j])
+            d.numbers[2] = d.friction[j]
+            d.numbers[3] = d.torques[j]
+            for a in range(SIZE):
+                for b in range(SIZE):
+                    d.sums[SIZE * (SIZE * j + a) + b] += d.numbers[a] * d.numbers[b]
 
 
 @typed
-def add_state(d: FrictionDrift, j: int, t: float, f: float, r: float) -> None:
-    """Add a state to the sums of a joint."""
-    s = SUMS * j
-    d.sums[s] += 1.0
-    d.sums[s + 1] += t
-    d.sums[s + 2] += t * t
-    d.sums[s + 3] += f
-    d.sums[s + 4] += r
-    d.sums[s + 5] += t * f
-    d.sums[s + 6] += t * r
-    d.sums[s + 7] += f * f
-    d.sums[s + 8] += f * r
-    d.sums[s + 9] += r * r
-
-
-@typed
-def reduced(d: FrictionDrift, s: int, x: int, y: int, xy: int) -> float:
-    """Return the sum of x y without means and trends; places of x, y and x y in the sums from s."""
-    n = d.sums[s]
-    tt = d.sums[s + 2] - d.sums[s + 1] * d.sums[s + 1] / n
-    tx = d.sums[s + 2 + x] - d.sums[s + 1] * d.sums[s + x] / n
-    ty = d.sums[s + 2 + y] - d.sums[s + 1] * d.sums[s + y] / n
-    return d.sums[s + xy] - d.sums[s + x] * d.sums[s + y] / n - tx * ty / tt
-
-
-@typed
-def close_window(d: FrictionDrift, j: int) -> None:
-    """Add a window without contact to the totals of a joint: f^2, f r, r^2, windows."""
-    s = SUMS * j
-    if d.sums[s] < MIN_STATES:
-        return
-    ff = reduced(d, s, 3, 3, 7)
-    if not ff > 1e-3 * d.sums[s + 7]:  # no reversal
-        return
-    d.totals[5 * j] += ff
-    d.totals[5 * j + 1] += reduced(d, s, 3, 4, 8)
-    d.totals[5 * j + 2] += reduced(d, s, 4, 4, 9)
-    d.totals[5 * j + 3] += 1.0
-    d.totals[5 * j + 4] = max(d.totals[5 * j + 4], math.sqrt(d.sums[s + 7] / d.sums[s]))
-
-
-@typed
-def close_interval(d: FrictionDrift, j: int, stamp: int) -> None:
-    """Judge a joint, if an interval is over and has enough reversals."""
-    if d.begins[j] == 0 or stamp < d.begins[j]:
+def close_window(d: FrictionDrift, j: int, stamp: int) -> None:
+    """Add the products of f and r without their trends to the totals, if f has a step."""
+    S = d.sums[SIZE * SIZE * j :]
+    totals = d.totals[TOTALS * j :]
+    square = S[2 * SIZE + 2]
+    if S[0] >= MIN_STATES:
+        for p in range(2):  # eliminates 1 and t
+            for a in range(p + 1, SIZE):
+                ratio = S[SIZE * a + p] / S[SIZE * p + p]
+                for b in range(p, SIZE):
+                    S[SIZE * a + b] -= ratio * S[SIZE * p + b]
+        if S[2 * SIZE + 2] > MIN_STEP * square:
+            totals[0] += S[2 * SIZE + 2]
+            totals[1] += S[2 * SIZE + 3]
+            totals[2] += S[3 * SIZE + 3]
+            totals[3] += 1.0
+            d.largest[j] = max(d.largest[j], math.sqrt(square / S[0]))
+    if not 0 < d.begins[j] <= stamp:
         d.begins[j] = stamp
         d.count[j] = 0
-    k = 5 * j
-    if stamp - d.begins[j] < INTERVAL or d.totals[k + 3] < MIN_WINDOWS:
-        return
-    share = d.totals[k + 1] / d.totals[k]
-    error = d.totals[k + 2] / d.totals[k] - share * share
-    independent = d.totals[k + 3] * float(WINDOW) * 1e-9 / INDEPENDENT
-    bound = max(d.limit, 3.0 * math.sqrt(max(error, 0.0) / independent))
-    if not abs(share) > bound:
+    if stamp - d.begins[j] >= INTERVAL and totals[3] >= MIN_WINDOWS:
+        close_interval(d, j, totals)
+        d.begins[j] = stamp
+
+
+@typed
+def close_interval(d: FrictionDrift, j: int, totals: Floats) -> None:
+    """Judge a joint by the totals of an interval; begin the next one."""
+    share = totals[1] / totals[0]
+    variance = max(totals[2] / totals[0] - share * share, 0.0)
+    independent = totals[3] * 1e-9 * float(WINDOW) / INDEPENDENT
+    if abs(share) <= max(d.limit, 3.0 * math.sqrt(variance / independent)):
         d.count[j] = 0
     elif d.count[j] > 0 and share * d.share[j] > 0.0:
         d.count[j] += 1
@@ -197,13 +182,11 @@ def close_interval(d: FrictionDrift, j: int, stamp: int) -> None:
         d.count[j] = 1
         d.since[j] = d.begins[j]
     d.share[j] = share
-    widening = 0.0
-    if d.count[j] >= INTERVALS:
-        widening = min(abs(share), MAX_SHARE) * d.totals[k + 4]
+    widening = min(abs(share), MAX_SHARE) * d.largest[j] if d.count[j] >= INTERVALS else 0.0
     for i in range(len(d.flags)):
         d.flags[i].upper[j] += widening - d.widening[j]
         d.flags[i].lower[j] += widening - d.widening[j]
     d.widening[j] = widening
-    for i in range(5):
-        d.totals[k + i] = 0.0
-    d.begins[j] = stamp
+    d.largest[j] = 0.0
+    for i in range(TOTALS):
+        totals[i] = 0.0

@@ -26,38 +26,30 @@ class RecordedStates(Record):
 
     Parameters
     ----------
-    n, size : int
-        Number of joints, and of states at most.
-    duration : int
-        Of the motion to be recorded [ns].
+    torques : (n,) array
+        External torques of the current state [N m, N].
+    size, duration : int
+        Number of states at most, and duration of the motion to be recorded [ns].
 
     Attributes
     ----------
     is_active : bool
         Whether it records.
-    went_back : bool
-        Whether it ended because stamps went back.
     count, recorded : int
         Number of states, and the duration of their motion [ns].
-    contacts : int
-        Number of states in contact.
     free : int
         Stamp before which nothing is recorded [ns].
     stamps, states : (size,) and (3 n size,) arrays
         [ns]; positions, velocities and efforts.
-    torques : (n,) array
-        External torques of the current state [N m, N].
     flag : ThresholdFlag
         Torques above its thresholds are contacts.
     observer : ObserverState
     """
 
     is_active: bool
-    went_back: bool
     duration: int
     count: int
     recorded: int
-    contacts: int
     free: int
     stamps: Ints
     states: Floats
@@ -65,42 +57,37 @@ class RecordedStates(Record):
     flag: ThresholdFlag
     observer: ObserverState
 
-    def __init__(self, n: int, size: int = 0, duration: int = 0) -> None:
-        self.duration = duration
-        self.stamps, self.states = np.zeros(size, dtype=np.int64), np.zeros(3 * n * size)
-        self.torques = np.zeros(n)
+    def __init__(self, torques: Array, size: int = 0, duration: int = 0) -> None:
+        self.torques, self.duration = torques, duration
+        self.stamps, self.states = np.zeros(size, np.int64), np.zeros(3 * len(torques) * size)
 
     @property
-    def arrays(self) -> tuple[Array, Array]:
-        """Times (N,) [s] from the first one, and states (N, 3, n)."""
-        n = len(self.torques)
-        times = (self.stamps[: self.count] - self.stamps[:1]) * 1e-9
-        return times, self.states.reshape(-1, 3, n)[: self.count]
+    def arrays(self) -> tuple[Array, ...]:
+        """Times (N,) [s], positions, velocities and efforts (N, n)."""
+        numbers = self.states.reshape(len(self.stamps), 3, -1)[: self.count]
+        t = (self.stamps[: self.count] - self.stamps[:1]) * 1e-9
+        return t, *np.ascontiguousarray(np.moveaxis(numbers, 1, 0))
 
 
 @typed
 def step_to(r: RecordedStates, k: int) -> int:
     """Return the duration of the motion before the k-th state [ns]."""
-    if k == 0:
-        return 0
-    step = r.stamps[k] - r.stamps[k - 1]
+    step = 0 if k == 0 else r.stamps[k] - r.stamps[k - 1]
     return step if step <= MAX_STEP else 0
 
 
 @typed
 def record_state(r: RecordedStates, state: Floats, stamp: int, is_valid: bool) -> None:
     """Add a state (3 n,) with a stamp [ns], if its external torques are valid and no contact."""
-    if r.is_active and r.count > 0 and stamp <= r.stamps[r.count - 1]:
-        r.went_back = True
-        r.is_active = False
     if not (r.is_active and is_valid):
         return
-    size = 3 * len(r.torques)
-    for j in range(len(r.torques)):
+    if r.count > 0 and stamp <= r.stamps[r.count - 1]:  # time went back: start again
+        r.count = r.recorded = r.free = 0
+    n = len(r.torques)
+    for j in range(n):
         if not abs(r.torques[j]) <= r.flag.upper[j]:
             r.free = stamp + AFTER
     if stamp < r.free:
-        r.contacts += 1
         while r.count > 0 and r.stamps[r.count - 1] > r.free - AFTER - BEFORE:
             r.recorded -= step_to(r, r.count - 1)
             r.count -= 1
@@ -109,7 +96,7 @@ def record_state(r: RecordedStates, state: Floats, stamp: int, is_valid: bool) -
     if r.count > 0 and stamp - r.stamps[r.count - 1] < r.duration // len(r.stamps):
         return
     r.stamps[r.count] = stamp
-    copy_bytes(r.states[size * r.count :], state, 8 * size)
+    copy_bytes(r.states[3 * n * r.count :], state, 24 * n)
     r.recorded += step_to(r, r.count)
     r.count += 1
     r.is_active = r.recorded < r.duration and r.count < len(r.stamps)

@@ -23,12 +23,13 @@ from screw_dynamics_ros.ros.process.latest import Latest
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 
 from .residual_recordings import (
+    MAX_FILE_BYTES,
     MAX_POSES,
     Recordings,
+    model_text,
     read,
     turning_joints,
     write,
-    write_model,
 )
 
 TABLE = (
@@ -62,12 +63,15 @@ class OffsetUpdate:
     fault : str
     is_unreadable : bool
         Whether the file belongs to another robot: it is not overwritten.
+    text : str
+        What /diagnostics report about the model.
     """
 
     recordings: Recordings | None = None
     model: ResidualModel | None = None
     fault: str = ''
     is_unreadable: bool = False
+    text: str = 'a model of states'
 
 
 class ResidualOffsets:
@@ -107,7 +111,7 @@ class ResidualOffsets:
         self._mapper: JointStateMapper | None = None
         self._recordings = Recordings((), ())
         self._background: Latest[OffsetUpdate] = Latest('residuals')
-        self._fault = ''
+        self._fault = self._text = ''
         self._is_loading = self._is_unreadable = self._has_model = False
         serve('Trigger', '~/record_residual', lambda *_: self._record())
         serve('Trigger', '~/fit_residual_map', lambda *_: self._fit())
@@ -144,9 +148,9 @@ class ResidualOffsets:
             enough = is_active and len(found) >= MIN_POSES
             return OffsetUpdate(found, found.fitted(turning) if enough else None)
 
-        self._ask(task)
+        self.ask(task)
 
-    def _ask(self, task: Callable[[], OffsetUpdate]) -> None:
+    def ask(self, task: Callable[[], OffsetUpdate]) -> None:
         """Run a task in the background; its errors are reported as faults of the map."""
 
         def attempt() -> OffsetUpdate:
@@ -178,7 +182,8 @@ class ResidualOffsets:
         if made.recordings is not None:
             self._recordings = made.recordings
         if made.model is not None:
-            self._has_model = made.model.has_memory
+            self._has_model = made.model.has_memory and bool(self._parameters['residual_map'])
+            self._text = made.text
             self._use(made.model)
 
     def drop(self) -> None:
@@ -189,8 +194,10 @@ class ResidualOffsets:
             self._background.cancel()
             self._use(None)
 
-    def check_model_file(self) -> None:
-        """Raise `ScrewDynamicsError` unless a model can be written into the file, if any."""
+    def check_model_file(self, service: str) -> None:
+        """Raise `ScrewDynamicsError` if `model_writer` cannot write, or a task is active."""
+        self.adopt()
+        self._wait_for_background(service)
         name = self._parameters['residual_map']
         if name and (self._is_unreadable or self._recordings):
             raise ScrewDynamicsError(
@@ -199,22 +206,16 @@ class ResidualOffsets:
             )
 
     def model_writer(self) -> Callable[[ResidualModel], None]:
-        """Return a function that writes a model into the file, if any; raises `ArgumentError`."""
+        """Return a function that writes the file of a model, if any; raises `ArgumentError`."""
         folder, name = self._folder, self._parameters['residual_map']
         joints, terms = self._model.joints, tuple(self._effort_terms())
 
-        def write_file(model: ResidualModel) -> None:
+        def save(model: ResidualModel) -> None:
             if name:
-                write_model(folder, name, joints, terms, model)
+                heading, _, text = model_text(joints, terms, model).partition('\n')
+                folder.write(name, text, heading, MAX_FILE_BYTES)
 
-        return write_file
-
-    def use_model(self, model: ResidualModel) -> None:
-        """Activate a model that has been fitted to the motion of the robot."""
-        self._background.cancel()
-        self._fault, self._is_loading = '', False
-        self._has_model = bool(self._parameters['residual_map'])
-        self._use(model)
+        return save
 
     def _use(self, found: ResidualModel | None) -> None:
         if found is not self.model:
@@ -295,7 +296,7 @@ class ResidualOffsets:
                     fault = str(error)
             return OffsetUpdate(None, found, fault)
 
-        self._ask(task)
+        self.ask(task)
         return f'fitting {len(recordings)} poses; /diagnostics shows when the map is active'
 
     # --- diagnostics ------------------------------------------------------------------------------
@@ -320,7 +321,7 @@ class ResidualOffsets:
         else:
             found = self.model
             status.values['residual map'] = (
-                'active, by identify --residual'
+                f'active, {self._text}'
                 if found.has_memory
                 else f'active, length {found.map.length:g}, noise {found.map.noise:g}'
             )

@@ -90,18 +90,6 @@ def model_text(joints: Sequence[str], effort_terms: Sequence[str], model: Residu
     return f'{MODEL_HEADING}\n{yaml_of(content)}'
 
 
-def write_model(
-    folder: DataFolder,
-    name: str,
-    joints: Sequence[str],
-    effort_terms: Sequence[str],
-    model: ResidualModel,
-) -> None:
-    """Write a file of a model atomically; raises `ArgumentError`."""
-    heading, _, text = model_text(joints, effort_terms, model).partition('\n')
-    folder.write(name, text, heading, MAX_FILE_BYTES)
-
-
 def read(
     folder: DataFolder, name: str, joints: Sequence[str], effort_terms: Sequence[str]
 ) -> Recordings | ResidualModel:

@@ -165,7 +165,6 @@ class WrenchEstimator:
         self._filters.bind(
             model, mapper, plan.filters, self._observer.record, [np.zeros(0), *pivots]
         )
-        self._training.release()
         self._friction.bind(model, mapper, plan.filtered_torque, self._observer.record)
         self._topics, self._channels = None, []
         if model.results:
@@ -189,7 +188,10 @@ class WrenchEstimator:
                 self._friction.record,
             )
             self._training.bind(
-                model, plan.filtered_torque, self._flags.contact, self._observer.record
+                model,
+                model.results[plan.filtered_torque],
+                self._flags.contact,
+                self._observer.record,
             )
             contacts = self._location.bind(model, mapper, plan, topics.torque_covariance)
             support = self._support.bind(

@@ -11,8 +11,9 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
+from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.compile.typed.library import calls
+from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverState
 from screw_dynamics_ros.core.estimation.threshold_flag import ThresholdFlag
 from screw_dynamics_ros.nodes.outputs.external_wrenches import residual_training
@@ -32,7 +33,7 @@ record = calls(record_state)[0]
 
 
 def recorder(duration=30 * SECOND, size=10_000):
-    made = RecordedStates(2, size, duration)
+    made = RecordedStates(np.zeros(2), size, duration)
     made.flag = ThresholdFlag(np.full(2, THRESHOLD), np.ones(2), 0.0, 0.0)
     made.observer, made.is_active = ObserverState(), True
     return made
@@ -50,9 +51,9 @@ def test_states_and_their_duration():
     give(made, range(0, 100 * MS, 10 * MS))
     give(made, range(100 * MS, 200 * MS, 10 * MS), is_valid=False)
     give(made, range(5 * SECOND, 5 * SECOND + 100 * MS, 10 * MS))  # after a pause
-    t, states = made.arrays
+    t, q, v, tau = made.arrays
     np.testing.assert_allclose(t, np.r_[np.arange(10), 500 + np.arange(10)] * 0.01)
-    np.testing.assert_array_equal(states[12], (5020 + np.arange(6.0)).reshape(3, 2))
+    np.testing.assert_array_equal([q[12], v[12], tau[12]], 5020 + np.arange(6.0).reshape(3, 2))
     assert made.recorded == 180 * MS
 
 
@@ -65,7 +66,6 @@ def test_nothing_around_a_contact():
     assert t[t < 2.0].max() == pytest.approx(1.5)
     assert t[t > 2.0].min() == pytest.approx(3.0)
     assert made.recorded == 1500 * MS + 1990 * MS
-    assert made.contacts == 100
 
 
 @pytest.mark.parametrize('torque', [np.nan, np.inf])
@@ -90,69 +90,63 @@ def test_memory_is_bounded():
     np.testing.assert_allclose(np.diff(t), 0.3, atol=1e-9)
 
 
-def test_stamps_that_go_back():
+def test_stamps_that_go_back_start_again():
     made = recorder()
     give(made, [10 * MS, 20 * MS, 5 * MS, 30 * MS])
-    assert (made.is_active, made.went_back, made.count) == (False, True, 2)
+    np.testing.assert_allclose(made.arrays[0], [0.0, 0.025])
+    assert (made.is_active, made.recorded) == (True, 25 * MS)
 
 
 # --- the service ---------------------------------------------------------------------------------
 
 
-class Controlled:
-    """A background task that runs when the test says so."""
+class Offsets:
+    """What fits, when the test says so."""
 
-    def __init__(self, name):
-        self.waiting = self.outcome = None
+    def __init__(self):
+        self.task, self.updates, self.foreign, self.saved = None, [], '', []
 
-    @property
-    def is_busy(self):
-        return self.waiting is not None
+    def check_model_file(self, service):
+        if self.task is not None:
+            raise ScrewDynamicsError(f'busy: {service}')
+        if self.foreign:
+            raise ScrewDynamicsError(self.foreign)
+
+    def model_writer(self):
+        return self.saved.append
 
     def ask(self, task):
-        self.waiting, self.outcome = task, None
-
-    def cancel(self):
-        self.waiting = self.outcome = None
-
-    def poll(self):
-        found, self.outcome = self.outcome, None
-        return found
+        assert self.task is None
+        self.task = task
 
     def finish(self):
-        if self.waiting is not None:
-            self.waiting, self.outcome = None, self.waiting()
+        if self.task is not None:
+            self.updates.append(self.task())
+            self.task = None
 
 
 class Node:
-    """The training of an arm, its services and what it has activated."""
+    """The training of an arm, and its services."""
 
     def __init__(self, patch):
-        patch.setattr(residual_training, 'Latest', Controlled)
         patch.setattr(residual_training, 'fit_residual', self._fit)
-        self.fails, self.bodies, self.activated, self.saved = '', {}, [], []
-        self.save_fault, self.robot = '', Robot.from_urdf(urdf_path('planar_2r'))
-        self.parameters = {
+        self.robot, self.residuals = Robot.from_urdf(urdf_path('planar_2r')), Offsets()
+        self.body = RigidBody(1.0, np.zeros(3), np.eye(3))
+        self.bodies, self.stamp, self.fits = {}, 0, 0
+        parameters = {
             'training_duration': 30.0,
             'observer_time_constant': 0.02,
             'effort_delay': 0.0,
         }
         self.host = SimpleNamespace(
             parameters={'effort_terms': ['gravity']},
-            payloads=SimpleNamespace(active_bodies=lambda: self.bodies),
+            payloads=SimpleNamespace(active_bodies=lambda: dict(self.bodies)),
             gravity=np.array([0.0, 0.0, -9.81]),
             situation=lambda _: SimpleNamespace(
                 robot=pickle.dumps(self.robot), gravity=np.array([0.0, 0.0, -1.6])
             ),
         )
-        self.foreign = ''
-        residuals = SimpleNamespace(
-            check_model_file=self._check_file,
-            model_writer=lambda: self._save,
-            use_model=self.activated.append,
-        )
-        self.training = ResidualTraining(self._serve, self.parameters, self.host, residuals)
-        self.stamp, self.fits = 0, 0
+        self.training = ResidualTraining(self._serve, parameters, self.host, self.residuals)
         self.bind()
 
     def _serve(self, kind, name, answer):
@@ -160,38 +154,24 @@ class Node:
 
     def _fit(self, robot, recordings, settings):
         self.fits += 1
+        (self.recording,) = recordings
         assert settings.effort_terms == ('gravity',)
         assert robot.gravity[2] == -1.6
-        self.recording = recordings[0]
-        if self.fails:
-            raise {'short': ArgumentError, 'crash': ZeroDivisionError}[self.fails](self.fails)
         return SimpleNamespace(
             joint_names=('joint1', 'joint2'),
             before=np.array([2.0, np.nan]),
             after=np.array([0.5, np.nan]),
-            findings=[],
+            findings=['joint joint2: nothing'],
             model=self.fits,
         )
 
-    def _save(self, model):
-        self.saved.append(model)
-        if self.save_fault:
-            raise ArgumentError(self.save_fault)
-
-    def _check_file(self):
-        if self.foreign:
-            raise ScrewDynamicsError(self.foreign)
-
     def bind(self):
-        self.training.release()
         self.torques = np.zeros(2)
-        model = SimpleNamespace(
-            joints=('joint1', 'joint2'), robot=self.robot, results={'torques': self.torques}
-        )
+        model = SimpleNamespace(joints=('joint1', 'joint2'), robot=self.robot)
         flag = ThresholdFlag(np.full(2, THRESHOLD), np.ones(2), 0.0, 0.0)
-        observer = ObserverState()
-        observer.is_settled = True
-        self.training.bind(model, 'torques', flag, observer)
+        self.observer = ObserverState()
+        self.observer.is_settled = True
+        self.training.bind(model, self.torques, flag, self.observer)
 
     def call(self, wanted):
         """Return whether the service succeeds, and its message."""
@@ -204,9 +184,8 @@ class Node:
         for _ in range(round(seconds / 0.1)):
             self.stamp += 100 * MS
             self.torques[:] = torque, 0.0
-            made = self.training.record
             if self.training.stage().is_needed():
-                record(made, np.ones(6), BEGIN + self.stamp, True)
+                record(self.training.record, np.arange(6.0), BEGIN + self.stamp, True)
         self.torques[:] = 0.0
 
     @property
@@ -215,6 +194,10 @@ class Node:
         self.training.report(status)
         return status
 
+    @property
+    def progress(self):
+        return self.status.values.get('residual training', '')
+
 
 @pytest.fixture
 def node(monkeypatch):
@@ -222,126 +205,97 @@ def node(monkeypatch):
 
 
 def test_a_training(node):
+    node.bodies = {'tip': node.body}
     success, message = node.call(True)
     assert success
     assert message.startswith('recording 30 s')
     node.move(12.0)
-    assert node.status.values['residual training'] == '12 of 30 s, 120 states'
-    assert node.call(True) == (False, 'a training is active, 12 of 30 s, 120 states')
+    text = '12 of 30 s, 120 states, joint1 0.00 to 0.00, joint2 1.00 to 1.00'
+    assert node.progress == text
+    assert node.call(True) == (False, f'a training is active: {text}')
     node.move(1.0, torque=9.0)
-    assert 'in contact' in node.status.values['residual training']
-    node.move(30.0)
-    assert node.status.values['residual training'].startswith('fitting ')
-    assert not node.activated
-    node.training._background.finish()
-    values = node.status.values
-    assert values['residual training'] == 'done, joint1 2 to 0.5'
-    assert 'residual training range' not in values
+    node.move(31.0)
+    assert node.progress == ''
+    assert node.call(True) == (False, 'busy: ~/train_residual')
+    node.residuals.finish()
+    (update,) = node.residuals.updates
+    assert (update.model, update.text) == (1, 'joint1 2 to 0.5; joint joint2: nothing')
+    assert node.residuals.saved == [1]
+    assert node.recording.payloads == node.bodies
+    assert node.recording.t[-1] >= 30.0
     assert node.status.level == Level.OK
-    assert node.activated == [1]
-    assert node.saved == node.activated
-    assert node.recording.t[-1] - node.recording.t[0] >= 30.0
+    assert node.call(True)[0]
 
 
 def test_what_is_refused(node):
     node.torques[0] = 2.0 * THRESHOLD
     assert 'above its contact threshold' in node.call(True)[1]
-    node.torques[0], node.bodies = 0.0, {'tip': None}
-    assert node.call(True) == (False, 'tip carries a payload: detach it')
-    node.bodies, node.foreign = {}, 'another file'
+    node.torques[0], node.residuals.foreign = 0.0, 'another file'
     assert node.call(True) == (False, 'another file')
-    node.foreign = ''
-    assert node.call(False) == (True, 'no training; the residual stays as it is')
+    node.residuals.foreign = ''
+    assert node.call(False) == (True, 'nothing is recorded; the residual stays as it is')
+    assert node.status.level == Level.OK
     assert node.call(True)[0]
 
 
-@pytest.mark.parametrize(
-    ('fails', 'save', 'text'),
-    [('short', '', 'short'), ('crash', '', 'ZeroDivisionError: crash'), ('', 'full', 'full')],
-)
-def test_a_fit_that_fails_changes_nothing(node, fails, save, text):
-    node.fails, node.save_fault = fails, save
+@pytest.mark.parametrize('what', ['payload', 'terms', 'gravity'])
+def test_other_conditions_end_it(node, what):
     node.call(True)
     node.move(31.0)
-    node.training.advance()
-    node.training._background.finish()
-    assert node.status.summary == f'the training of the residual has ended: {text}'
-    assert not node.activated
-    node.fails = node.save_fault = ''
-    assert node.call(True)[0]
-    assert node.status.level == Level.OK
-
-
-@pytest.mark.parametrize('when', ['recording', 'fitting'])
-@pytest.mark.parametrize('what', ['payload', 'terms', 'gravity'])
-def test_other_conditions_end_it(node, what, when):
-    node.call(True)
-    node.move(31.0 if when == 'fitting' else 5.0)
-    node.training.advance()
     if what == 'payload':
-        node.bodies = {'tip': None}
+        node.bodies = {'tip': node.body}
     elif what == 'terms':
         node.host.parameters['effort_terms'] = ['gravity', 'friction']
     else:
         node.host.gravity[0] = 1.0
-    node.training._background.finish()
     assert 'payloads, gravity or effort_terms have changed' in node.status.summary
-    assert not node.activated
-    assert not node.training.record.is_active
+    assert node.residuals.task is None
+    assert node.call(True)[0]
+    assert node.status.level == Level.OK
 
 
 def test_random_orders(node):
-    """Beside a model of three states; only a training that nothing has ended is activated."""
+    """Beside a model of three states: each recording that nothing ends is fitted once."""
     random = np.random.default_rng(5)
-    state, seconds, expected, counts = 'idle', 0.0, [], {}
+    state, expected, counts = 'idle', 0, {}
     for _ in range(3000):
         event = random.choice(
-            ['start', 'stop', 'bind', 'move', 'touch', 'back', 'finish', 'fail', 'report'],
-            p=[0.15, 0.03, 0.03, 0.37, 0.1, 0.02, 0.12, 0.03, 0.15],
+            ['start', 'stop', 'bind', 'move', 'touch', 'back', 'finish', 'report'],
+            p=[0.2, 0.02, 0.02, 0.4, 0.06, 0.02, 0.13, 0.15],
         )
         before = state
         if event == 'start':
-            node.training.advance()
-            if state == 'over':
-                state = 'fitting'
+            state = 'fitting' if state == 'over' else state
             assert node.call(True)[0] == (state == 'idle')
-            if state == 'idle':
-                state, seconds = 'recording', 0.0
+            state = 'recording' if state == 'idle' else state
         elif event in ('stop', 'bind'):
             if event == 'stop':
                 node.call(False)
+                state = 'fitting' if state == 'over' else state
             else:
                 node.bind()
-            state = 'idle'
+            state = 'idle' if state in ('recording', 'over') else state
         elif event == 'move':
             node.move(10.0)
-            if state == 'recording':
-                seconds = node.training.record.recorded / SECOND
-                assert seconds <= 30.0
-                state = 'recording' if seconds < 30.0 else 'over'
+            if state == 'recording' and node.training.record.recorded >= 30 * SECOND:
+                state = 'over'
         elif event == 'touch':
             node.move(0.2, torque=9.0)
         elif event == 'back':
             node.stamp -= 3600 * SECOND
-            if state == 'recording' and node.training.record.count:
-                node.move(0.1)
-                node.training.advance()
-                state = 'idle'
-        elif event in ('finish', 'fail'):
-            node.training.advance()
-            state = 'fitting' if state == 'over' else state
-            node.fails = 'short' if event == 'fail' else ''
-            node.training._background.finish()
-            if state == 'fitting':
-                expected += [node.fits] if event == 'finish' else []
-                node.training.advance()
-                state = 'idle'
+            node.move(0.1)
+            assert state != 'recording' or node.training.record.count == 1
+        elif event == 'finish':
+            expected += state == 'fitting'
+            node.residuals.finish()
+            state = 'idle' if state == 'fitting' else state
         else:
-            text = node.status.values['residual training']
+            text = node.progress
             state = 'fitting' if state == 'over' else state
-            assert text.startswith('fitting') == (state == 'fitting')
             assert (' of 30 s' in text) == (state == 'recording')
         counts[before, state] = counts.get((before, state), 0) + 1
-        assert node.activated == expected
-    assert len(expected) > 10
-    assert {('recording', 'idle'), ('fitting', 'idle'), ('over', 'fitting')} <= counts.keys()
+        assert (node.residuals.task is not None) == (state == 'fitting')
+        assert node.training.record.is_active == (state == 'recording')
+        assert len(node.residuals.updates) == node.fits == expected
+    assert expected > 10
+    assert {('recording', 'idle'), ('over', 'idle'), ('over', 'fitting')} <= counts.keys()
