@@ -32,7 +32,7 @@ ATTRIBUTE = '_screw_dynamics_parameters'  # attribute of a node with its tables
 
 Value = bool | int | float | str | list[float] | list[str]
 
-LARGEST = {float: 1e308, int: 2**62}  # bounds in descriptors
+MAX_BOUNDS = {float: 1e308, int: 2**62}  # in descriptors
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Specification:
             words = [f'any of: {", ".join(self.choices)}'] if self.choices else []
         elif isinstance(self.default, list):
             words.append(f'each {self._bounds}')
-        elif type(self.default) in LARGEST:
+        elif type(self.default) in MAX_BOUNDS:
             words.append(self._bounds)
         if self.size is not None:
             words.append(f'{self.size} elements')
@@ -113,9 +113,9 @@ class Specification:
         """The rcl_interfaces/ParameterDescriptor; ROS has ranges for single numbers only."""
         bounds: dict[str, Any] = {}
         number: Any = type(self.default)
-        if number in LARGEST and (math.isfinite(self.minimum) or math.isfinite(self.maximum)):
+        if number in MAX_BOUNDS and (math.isfinite(self.minimum) or math.isfinite(self.maximum)):
             limits = [
-                number(value if math.isfinite(value) else math.copysign(LARGEST[number], value))
+                number(value if math.isfinite(value) else math.copysign(MAX_BOUNDS[number], value))
                 for value in (self.minimum, self.maximum)
             ]
             name, kind = (

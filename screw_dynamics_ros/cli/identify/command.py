@@ -254,7 +254,7 @@ def identified(
 
 
 def noise_of(residual: UnloadedResidual | None, robot: Robot) -> Array:
-    """Return the variances of external torques by noise (n,), 0 if they are not known."""
+    """Return the variances of external torques by noise (n,), 0 if unknown."""
     noise = np.zeros(len(robot.joint_names))
     if residual is not None:
         places = [robot.joint_names.index(name) for name in residual.joint_names]
