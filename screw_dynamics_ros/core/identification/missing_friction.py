@@ -44,7 +44,7 @@ def missing_terms(
     One for each term, the best first.
     """
     found: dict[str, tuple[float, EffortModel, NDArray[np.bool_]]] = {}
-    blocks = time_blocks(given.t, given.part)
+    blocks = time_blocks(given.t, given.part, np.hstack([given.q, given.v]))
     judged = np.flatnonzero(moves & np.isfinite(residuals).all(axis=0)).tolist()
     columns = {i: given.W[:, i][:, given.W[:, i].any(axis=0)] for i in judged}
     before = {i: _errors(columns[i], residuals[:, i], blocks) ** 2 for i in judged}
