@@ -25,6 +25,7 @@ from typing import NamedTuple
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.annotation.unloaded_residual import UnloadedResidual, unloaded_residual
 from screw_dynamics_ros.core.description.friction import FRICTION
+from screw_dynamics_ros.core.dynamics.definite_mass_matrix import definiteness
 from screw_dynamics_ros.core.identification import (
     DynamicIdentification,
     EffortModel,
@@ -35,6 +36,7 @@ from screw_dynamics_ros.core.identification import (
 )
 from screw_dynamics_ros.core.identification.model_check import check_model
 from screw_dynamics_ros.core.identification.unknowns import GROUPS
+from screw_dynamics_ros.core.tree.multibody_tree import build_tree
 from screw_dynamics_ros.entry import DONE, NEGATIVE
 from screw_dynamics_ros.ros.recordings.recording import read_recording
 
@@ -128,6 +130,9 @@ def outcome(options: argparse.Namespace, progress: Callable[..., object]) -> Out
     if options.payload and are_poses(given.recordings):
         return weighed(options, given)
     result, residual = identified(options, given)
+    sections = report.of_fit(result, given.notes, residual)
+    tree = build_tree(result.description, drives=result.drives)
+    sections[0].findings.append(definiteness(tree).finding)
     is_wrong = any(finding.severity == 'error' for finding in result.findings)
     files = {
         URDF: output_files.identified_urdf(given.text, result),
@@ -135,7 +140,7 @@ def outcome(options: argparse.Namespace, progress: Callable[..., object]) -> Out
     }
     return Outcome(
         f'Identification of {result.description.name}',
-        report.of_fit(result, given.notes, residual),
+        sections,
         {} if is_wrong else files,
         result,
         'report',
