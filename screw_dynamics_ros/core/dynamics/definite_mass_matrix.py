@@ -3,13 +3,13 @@
 
 r"""Proof that the mass matrix is positive definite for all configurations within the limits.
 
-The mass matrix is positive definite if and only if the articulated inertias D_i = X_i^T P_i X_i + d_i
-at all joints are positive (see `articulated_body`). If the inertias of all bodies are positive
-semidefinite, D_i is at least X_i^T M_i X_i + d_i, without its successors. Hand-written bodies may
-be impossible. Then matrices L_i <= P_i, in the sense that P_i - L_i is positive semidefinite, are
-computed for boxes of configurations, from the tips to the root. Elimination of a joint and change
-of frames preserve the order. A change of frame by a joint is a trigonometric polynomial of its
-angle q = c + delta, or a polynomial of its displacement,
+The mass matrix is positive definite if and only if the articulated inertias at all joints,
+D_i = X_i^T P_i X_i + d_i, are positive (see `articulated_body`). If the inertias of all bodies are
+positive semidefinite, D_i is at least X_i^T M_i X_i + d_i, without its successors. Hand-written
+bodies may be impossible. Then matrices L_i <= P_i, in the sense that P_i - L_i is positive
+semidefinite, are computed for boxes of configurations, from the tips to the root. Elimination of a
+joint and change of frames preserve the order. A change of frame by a joint is a trigonometric
+polynomial of its angle q = c + delta, or a polynomial of its displacement,
 
     P(q) = T_0 + T_1 cos delta + T_2 sin delta + T_3 cos 2 delta + T_4 sin 2 delta
         >= T_0 + sum of (m_k T_k - r_k |T_k|)
@@ -239,7 +239,7 @@ def rounding(P: Array) -> Array:
 
 
 def least_over(body: Body, P: Array, c: Array, w: Array) -> tuple[Array, Array]:
-    """Return lower bounds (N, 6, 6) of P in the predecessor's frame over c - w to c + w, and losses.
+    """Return lower bounds (N, 6, 6) of P in the predecessor's frame, c - w to c + w, and losses.
 
     P (N, 6, 6) are inertias in the frame of the body, c and w (N,) of its own coordinate.
     """

@@ -50,7 +50,7 @@ from ..types import Array
 BLOCK_S, MIN_BLOCKS = 1.0, 10
 
 #: States are the same if they differ by less than this share of the deviations of all states, root
-#: mean square over coordinates; coordinates that change less than `MIN_CHANGE` of others are at rest.
+#: mean square over coordinates, without those that change by less than `MIN_CHANGE` of the largest.
 SAME_STATE, MIN_CHANGE = 0.2, 1e-3
 
 #: Added to 1 - leverage, because a cluster that alone determines an estimate cannot be omitted.
