@@ -64,6 +64,7 @@ FEATURES = 3 + PER_DISTANCE * DISTANCE_COUNT + POSE_FEATURES
 SPREADS = 5  # numbers of psi
 MEMORIES = DISTANCE_COUNT + 1
 EXCESS_DECAY = 3.0  # of (1)
+MAX_LOG = 60.0  # of log D^2
 
 #: Arrays that a fit determines, by the number of elements for each joint; R has n for each.
 FITTED = {
@@ -209,6 +210,8 @@ class ResidualModel(Record):
                 raise ArgumentError(f'{name} must be {n * size} finite numbers')
             if name in ('speeds', 'loads', 'ranges', 'scales') and not (array > 0.0).all():
                 raise ArgumentError(f'{name} must be greater than 0')
+            if name == 'limits' and not (np.abs(array) <= MAX_LOG).all():
+                raise ArgumentError(f'limits must be between -{MAX_LOG:g} and {MAX_LOG:g}')
             found[name] = array.reshape(n, size)[order]
         found['correlation'] = found['correlation'][:, order]
         plain = ResidualMap.none(n)

@@ -39,6 +39,7 @@ from ..estimation.residual_map import ResidualMap
 from ..estimation.residual_model import (
     FEATURES,
     FITTED,
+    MAX_LOG,
     POSE_FEATURES,
     SPREADS,
     ResidualModel,
@@ -51,7 +52,6 @@ from .recording import JointRecording, checked, measured, moving
 MIN_SECONDS = 30.0  # with external torques
 MIN_BLOCKS, MAX_BLOCKS, BLOCK_SECONDS = 10, 60, 5.0
 FOLDS = 5
-NO_VARIANCE = -60.0  # logarithm, of joints without efforts
 MAX_ROWS = 30_000  # of (1)
 MIN_GAIN = 0.03  # in errors of held-out blocks, for a weaker regularization
 MIN_BETTER_BLOCKS = 0.6
@@ -224,7 +224,7 @@ def _rows(
     tau = np.nan_to_num(np.concatenate([run.tau for run in runs]))
     kinds = {joint.name: joint.kind for joint in robot.description.joints}
     fitted = {name: np.zeros(n * size) for name, size in FITTED.items()}
-    fitted['limits'][:] = NO_VARIANCE
+    fitted['limits'][:] = -MAX_LOG  # no variance
     fitted |= {
         'speeds': EXTRA_RANGE * np.abs(v).max(axis=0),
         'loads': EXTRA_RANGE * np.abs(tau).max(axis=0),
@@ -385,7 +385,7 @@ def _set_joint(
     logs = rows.psi[:, j] @ spread + math.log(max(share, MIN_SHARE))
     spread[0] += math.log(max(share, MIN_SHARE))
     model.spread[SPREADS * j : SPREADS * (j + 1)] = spread
-    model.limits[2 * j : 2 * j + 2] = logs.min(), logs.max()
+    model.limits[2 * j : 2 * j + 2] = np.clip([logs.min(), logs.max()], -MAX_LOG, MAX_LOG)
     return findings
 
 

@@ -156,6 +156,7 @@ def test_numbers_in_another_order():
         ('spread', [math.nan] * SPREADS * N, 'spread must be 15 finite numbers'),
         ('tails', None, 'tails must be 9 finite numbers'),
         ('speeds', [1.0, 0.0, 1.0], 'speeds must be greater than 0'),
+        ('limits', [-2.0, 99.0] * N, 'limits must be between -60 and 60'),
         ('plain', 'abc', 'plain must be 3 finite numbers'),
     ],
 )
