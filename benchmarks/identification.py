@@ -38,8 +38,8 @@ from screw_dynamics_ros.core.identification import (
     EffortModel,
     IdentificationOptions,
     JointRecording,
-    identify_recordings,
 )
+from screw_dynamics_ros.core.identification.identification import _identify
 from screw_dynamics_ros.core.identification.pseudo_inertia import (
     pseudo_inertia,
 )
@@ -95,6 +95,13 @@ def judged(result: DynamicIdentification, arm: FrictionalArm) -> dict[str, list[
         if identified:
             found[kind_of(name)].append(float(inside))
     return dict(found)
+
+
+def identify_recordings(
+    robot: Robot, recordings: list[JointRecording], options: IdentificationOptions
+) -> DynamicIdentification:
+    """Return the result without findings about missing friction, which change no interval."""
+    return _identify(robot, recordings, options)[0]
 
 
 @cache

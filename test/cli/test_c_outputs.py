@@ -15,7 +15,6 @@ pytest.importorskip('rclpy')
 import rclpy
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from std_msgs.msg import String
 
 from screw_dynamics_ros.cli import compile as command
 from screw_dynamics_ros.cli.c_outputs import NOT_EXPORTED, COutputs
@@ -93,8 +92,6 @@ def bench(monkeypatch, ros_domain):
     made = Bench(monkeypatch, Groups, 'all', model_state=['all'])
     yield made
     made.close()
-    for node in made.part.nodes:
-        node.destroy_node()
     rclpy.shutdown()
 
 
@@ -186,8 +183,7 @@ def test_functions_in_c_give_the_numbers_of_the_messages(bench, tmp_path, observ
     exported = EXPORTED if observer == 'kalman' else OBSERVED
     host, estimator = bench.host, bench.part.estimator
     set_parameters(bench.part.nodes[1], {**VALUES, 'observer': observer})
-    host.source.receive(String(data=ARM))
-    bench.finish()
+    bench.describe(ARM)
     bench.part._transforms.look()  # no other node has the frames
     # The reference is written below: states are beyond the limits of the fingers.
     steps = host.states.stages
@@ -272,8 +268,7 @@ def test_functions_in_c_give_the_numbers_of_the_messages(bench, tmp_path, observ
 def test_commands_are_those_of_the_node(bench, tmp_path):
     """With ramp, limits, a blend, a pause, and zero after the robot is disabled."""
     host, dynamics = bench.host, bench.part.nodes[0]
-    host.source.receive(String(data=ARM))
-    bench.finish()
+    bench.describe(ARM)
     joints = host.mapper.joints
     set_parameters(dynamics, {'joints': list(joints), 'enabled': False})
     set_parameters(dynamics, {'ramp_time': 0.05, 'blend_time': 0.04, 'effort_limit_factor': 0.3})

@@ -8,15 +8,10 @@ import time
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
-import rclpy
 import yaml
-from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import ArgumentError, Robot
@@ -59,8 +54,7 @@ class Arm:
         self.settle()
 
     def take(self, text):
-        self.bench.host.source.receive(String(data=text))
-        self.bench.finish()
+        self.bench.describe(text)
 
     def come(self, q, v=(0.0, 0.0), push=(0.0, 0.0)):
         """Let a state come; return what is published, by topic."""
@@ -107,9 +101,7 @@ class Arm:
         self.settle()
 
     def set(self, **values):
-        result = self.bench.node.set_parameters_atomically(
-            [Parameter(name, value=value) for name, value in values.items()]
-        )
+        result = self.bench.set(**values)
         self.settle()
         return result.successful, result.reason
 
@@ -123,18 +115,8 @@ def effort(sent, topic):
 
 
 @pytest.fixture
-def make(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = []
-
-    def arm(**parameters):
-        made.append(Arm(monkeypatch, **parameters))
-        return made[-1]
-
-    yield arm
-    for each in made:
-        each.bench.close()
-    rclpy.shutdown()
+def make(monkeypatch, keep):
+    return lambda **parameters: keep(Arm(monkeypatch, **parameters))
 
 
 def expected():

@@ -6,10 +6,8 @@
 from collections import Counter
 
 import numpy as np
-from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from std_msgs.msg import String
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.estimation.residual_map import fitted
@@ -20,6 +18,7 @@ from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import COMMANDS, Outputs, serialized
 from support.input_messages import SLED, SOURCES
 from support.loop_bench import LoopBench
+from support.messages import wrench_message
 from support.paths import URDF
 from support.robots import urdf_path
 
@@ -67,8 +66,7 @@ class Run:
         self.node = LoopBench(monkeypatch, WithSensor, 'all', **parameters)
         states = self.node.host.states
         states.look_for_drivers, states.has_one_driver = lambda: None, True
-        self.node.host.source.receive(String(data=robot))
-        self.node.finish()
+        self.node.describe(robot)
         if sensor:
             self.set(sensor_frame=sensor, tool_mass=0.5)
         self.set(**(values or {}))
@@ -82,8 +80,6 @@ class Run:
 
     def close(self):
         self.node.close()
-        for each in self.node.part.nodes:
-            each.destroy_node()
 
     def set(self, **values):
         """Set parameters of all nodes that have them."""
@@ -120,11 +116,8 @@ class Run:
                 host.payloads.put('box', host.model.robot.link_names[-1], body, 0.15)
                 host.link_inertias.set(host.model.robot.link_names[-1], body, 0.15)
             if self.sensor:
-                message = WrenchStamped()
-                message.header.frame_id = self.sensor
-                stamp = divmod(clock.time_ns() - 1_300_000, 10**9)
-                message.header.stamp.sec, message.header.stamp.nanosec = stamp
-                message.wrench.force.x = 1.0
+                stamp = clock.time_ns() - 1_300_000
+                message = wrench_message(self.sensor, [1.0, 0.0, 0.0], stamp=stamp)
                 self.node.part.sensor._on_wrench(message)
 
     def states(self, count):

@@ -24,7 +24,7 @@ def effort_equations(effort, W=None, **arrays):
         'effort': effort,
         'loaded': np.zeros(count, dtype=bool),
         'recording': np.zeros(count, dtype=int),
-        **dict.fromkeys(('known', 'rigid', 'nominal', 'v', 'a', 'direction'), zeros),
+        **dict.fromkeys(('known', 'rigid', 'nominal', 'q', 'v', 'a', 'direction'), zeros),
     }
     return EffortEquations(**fields | arrays)
 

@@ -23,6 +23,7 @@ from screw_dynamics_ros.core.description.formats import (
 from screw_dynamics_ros.core.description.robot_description import Finding, Joint
 from screw_dynamics_ros.core.description.urdf_elements import version_text
 from screw_dynamics_ros.core.description.xml_document import robot_element
+from screw_dynamics_ros.core.dynamics.definite_mass_matrix import definiteness
 from screw_dynamics_ros.core.errors import UnsupportedRobotError
 from screw_dynamics_ros.core.motion.trajectory.payload_capacity import holding_torques, own_bodies
 from screw_dynamics_ros.core.tree.joint_limits import velocity_names
@@ -60,6 +61,7 @@ def joints_section(robot: Robot) -> Section:
             *empty_limits(described.joints),
             *exceeded_limits(robot),
             *outliers(described),
+            definiteness(robot.tree).finding,
         ],
     )
     carried = carried_masses(robot)

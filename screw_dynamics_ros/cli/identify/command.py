@@ -32,6 +32,7 @@ from screw_dynamics_ros.core.annotation.unloaded_residual import (
     unloaded_residual,
 )
 from screw_dynamics_ros.core.description.friction import FRICTION
+from screw_dynamics_ros.core.dynamics.definite_mass_matrix import definiteness
 from screw_dynamics_ros.core.identification import (
     DynamicIdentification,
     EffortModel,
@@ -43,6 +44,7 @@ from screw_dynamics_ros.core.identification import (
 from screw_dynamics_ros.core.identification.model_check import check_model
 from screw_dynamics_ros.core.identification.residual_fit import ResidualFit, fit_residual
 from screw_dynamics_ros.core.identification.unknowns import GROUPS
+from screw_dynamics_ros.core.tree.multibody_tree import build_tree
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.entry import DONE, NEGATIVE
 from screw_dynamics_ros.nodes.outputs.external_wrenches.residual_recordings import model_text
@@ -138,6 +140,11 @@ def outcome(options: argparse.Namespace, progress: Callable[..., object]) -> Out
     if options.payload and are_poses(given.recordings):
         return weighed(options, given)
     result, residual, fit = identified(options, given)
+    sections = report.of_fit(result, given.notes, residual)
+    tree = build_tree(result.description, drives=result.drives)
+    sections[0].findings.append(definiteness(tree).finding)
+    if fit is not None:
+        sections.append(report.residuals(fit))
     is_wrong = any(finding.severity == 'error' for finding in result.findings)
     files = {
         URDF: output_files.identified_urdf(given.text, result),
@@ -147,10 +154,7 @@ def outcome(options: argparse.Namespace, progress: Callable[..., object]) -> Out
         files[RESIDUAL] = model_text(fit.joint_names, given.known.terms, fit.model)
     return Outcome(
         f'Identification of {result.description.name}',
-        [
-            *report.of_fit(result, given.notes, residual),
-            *([] if fit is None else [report.residuals(fit)]),
-        ],
+        sections,
         {} if is_wrong else files,
         result,
         'report',

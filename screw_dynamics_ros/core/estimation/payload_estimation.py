@@ -290,10 +290,13 @@ def equations_of(
     at_rest = np.array([rest for _, _, _, rest in parts])
     # Poses have separate classes, in addition to the eight of each joint in motion.
     classes = np.arange(len(parts))[:, None] * count + np.arange(count) + 8 * count
-    moving = [np.array(each)[~at_rest] for each in zip(*states)]
-    if len(moving[0]):
-        classes[~at_rest] = state_classes(*moving)
-    record_numbers, times = (np.array(each) for each in zip(*blocks))
+    block = np.arange(len(parts))
+    if not at_rest.all():
+        v, a, weight = (np.array(each)[~at_rest] for each in zip(*states))
+        classes[~at_rest] = state_classes(v, a, weight)
+        record_numbers, times = (np.array(each)[~at_rest] for each in zip(*blocks))
+        state = np.hstack([weight, v])
+        block[~at_rest] = len(parts) + time_blocks(times, record_numbers, state)
     return PayloadEquations(
         np.concatenate([Y.reshape(-1, 10) for Y, _, _, _ in parts]),
         np.concatenate([y.reshape(-1) for _, y, _, _ in parts]),
@@ -301,7 +304,7 @@ def equations_of(
         np.repeat([float(samples) for _, _, samples, _ in parts], count),
         np.repeat(at_rest, count),
         classes.ravel(),
-        np.repeat(time_blocks(times, record_numbers), count),
+        np.repeat(block, count),
     )
 
 

@@ -41,8 +41,8 @@ class EffortEquations:
         u, as reported; NaN if missing.
     rigid, nominal : (M, n) arrays
         Torques of the nominal bodies only, and with nominal friction and armature.
-    v, a, direction : (M, n) arrays
-        Velocities, accelerations and smooth signs of velocities.
+    q, v, a, direction : (M, n) arrays
+        Positions, velocities, accelerations and smooth signs of velocities.
     loaded : (M,) array of bool
         Whether the robot carried the load.
     recording : (M,) array of int
@@ -56,6 +56,7 @@ class EffortEquations:
     effort: Array
     rigid: Array
     nominal: Array
+    q: Array
     v: Array
     a: Array
     direction: Array
@@ -91,8 +92,8 @@ def equations(
                 known = unknowns.known_torques(motion, recording.payloads, loaded)
                 rigid = unknowns.rigid_torques(motion, recording.payloads, loaded)
                 nominal = unknowns.nominal_torques(rigid, motion)
-                arrays.append([W, known, rigid, nominal, v, a, unknowns.drives.direction(v)])
-            W, known, rigid, nominal, v, a, direction = (
+                arrays.append([W, known, rigid, nominal, q, v, a, unknowns.drives.direction(v)])
+            W, known, rigid, nominal, q, v, a, direction = (
                 piece.low_pass(np.concatenate(each)) for each in zip(*arrays)
             )
             t = piece.low_pass(piece.t)
@@ -107,6 +108,7 @@ def equations(
                     effort,
                     rigid,
                     nominal,
+                    q,
                     v,
                     a,
                     direction,

@@ -292,7 +292,7 @@ def _covariance(
     joints = problem.joints
     load = given.rigid[:, joints]
     classes = state_classes(given.v[:, joints], given.a[:, joints], load)
-    blocks = time_blocks(given.t, given.part)
+    blocks = time_blocks(given.t, given.part, np.hstack([given.q, given.v]))
     root = np.sqrt(weights)
     U, r = [], []
     for i in joints:

@@ -169,14 +169,15 @@ def torque_findings(
 ) -> Iterator[Finding]:
     """Yield findings about moving joints whose efforts the identified model does not explain.
 
-    By R2 = 1 - mean square of residuals / variance, of instants held out if there are any, else of
-    all, which texts call `others`.
+    By R2 = 1 - mean square of residuals / that of a constant, of instants held out if there are
+    any, else of all, which texts call `others`. The constant is the mean of the other instants.
     """
     held_out = torques.held_out
     rows = held_out if held_out.any() else ~held_out
     measured, residual = torques.measured[rows], (torques.measured - torques.identified)[rows]
     data = 'held-out' if held_out.any() else others
-    variance = np.maximum(np.var(measured, axis=0), 1e-300)
+    constant = np.mean(torques.measured[~held_out], axis=0)
+    variance = np.maximum(np.mean((measured - constant) ** 2, axis=0), 1e-300)
     for name, R2, moved in zip(joints, 1.0 - np.mean(residual**2, axis=0) / variance, moves):
         if moved and R2 < MIN_R2:  # not if NaN
             what = (

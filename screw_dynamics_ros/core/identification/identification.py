@@ -46,7 +46,7 @@ from .findings import (
     payload_findings,
     torque_findings,
 )
-from .missing_friction import friction_findings, missing_terms
+from .missing_friction import friction_findings, missing_terms, reduction
 from .options import IdentificationOptions, check_options
 from .physical_fit import fit_bodies
 from .pseudo_inertia import inertia_of, parameters_of, physical
@@ -127,7 +127,13 @@ def identify_recordings(
         return _identify(robot, recordings, replace(options, model=model))[0]
 
     terms = missing_terms(problem.unknowns, every, residuals, moves)
-    found = friction_findings(result, terms, again)
+    found = [*friction_findings(result, terms, again)]
+    if problem.unknowns.load is not None and problem.unknowns.load.com is not None:
+        free = [
+            each if each.load is None else replace(each, load=replace(each.load, com=None))
+            for each in recordings
+        ]
+        found += center_findings(result, _identify(robot, free, options)[0])
     return replace(result, findings=(*result.findings, *found))
 
 
@@ -321,6 +327,23 @@ def load_findings(problem: EffortProblem, fit: EffortFit) -> Iterator[Finding]:
             f'are larger than with one for each ({", ".join(worse)})',
             'give the mass of the load alone (--known-payload LINK KG) if its center of mass is '
             'not certain; check link and mass; record both in direct succession',
+        )
+
+
+def center_findings(
+    result: DynamicIdentification, other: DynamicIdentification
+) -> Iterator[Finding]:
+    """Yield a finding if the load with another center of mass explains held-out efforts better."""
+    share = reduction(result, other)
+    helped, loads = share > MIN_DISAGREEMENT, (result.load, other.load)
+    if helped.any() and None not in loads:
+        given, fitted = (', '.join(f'{x:.3f}' for x in each.com) for each in loads if each)
+        yield Finding.warning(
+            'load',
+            f'its center of mass is given as ({given}) m; with ({fitted}) m, errors of held-out '
+            f'efforts of {", ".join(np.array(result.joint_names)[helped])} are '
+            f'{100.0 * np.max(share[helped]):.0f} % smaller, and scales of efforts may differ',
+            'check it, or give the mass of the load alone: --known-payload LINK KG',
         )
 
 

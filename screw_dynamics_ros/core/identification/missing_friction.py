@@ -44,7 +44,7 @@ def missing_terms(
     One for each term, the best first.
     """
     found: dict[str, tuple[float, EffortModel, NDArray[np.bool_]]] = {}
-    blocks = time_blocks(given.t, given.part)
+    blocks = time_blocks(given.t, given.part, np.hstack([given.q, given.v]))
     judged = np.flatnonzero(moves & np.isfinite(residuals).all(axis=0)).tolist()
     columns = {i: given.W[:, i][:, given.W[:, i].any(axis=0)] for i in judged}
     before = {i: _errors(columns[i], residuals[:, i], blocks) ** 2 for i in judged}
@@ -73,13 +73,11 @@ def friction_findings(
     One term for a joint, because others may explain the same errors. `again` returns the
     identification with another model.
     """
-    torque, error, _ = result.errors()
-    named = np.zeros(len(torque), dtype=bool)
+    named = np.zeros(len(result.joint_names), dtype=bool)
     for model, joints in terms:
         if not (joints & ~named).any():
             continue
-        other_torque, other_error, _ = again(model).errors()
-        share = 1.0 - other_error / other_torque * torque / error
+        share = reduction(result, again(model))
         helped = joints & ~named & (share > MIN_REDUCTION)
         if helped.any() and float(np.nanmedian(share)) > -MIN_REDUCTION:
             named |= helped
@@ -91,6 +89,12 @@ def friction_findings(
                 f'{" to ".join(sizes)} % smaller',
                 f'--stribeck {speed:g}' if name == 'stribeck' else f'--friction {name}',
             )
+
+
+def reduction(result: DynamicIdentification, other: DynamicIdentification) -> Array:
+    """Return by which share (n,) errors of held-out efforts of another result are smaller."""
+    (torque, error, _), (other_torque, other_error, _) = result.errors(), other.errors()
+    return np.asarray(1.0 - other_error / other_torque * torque / error)
 
 
 def _models(unknowns: Unknowns) -> Iterator[tuple[str, FrictionTerm, EffortModel]]:

@@ -25,6 +25,13 @@ from .findings import LARGE_OFFSET, MIN_R2, torque_findings
 from .recording import JointRecording, checked, inspected, moving
 from .result import Torques
 
+AT_REST = Finding(
+    'info',
+    'recordings',
+    'no joint moves: gravity and offsets of efforts are compared, up to dry friction; nothing is '
+    'said about inertias, armatures and friction',
+)
+
 
 @dataclass(frozen=True, eq=False)
 class ModelCheck:
@@ -98,12 +105,14 @@ def check_model(
     )
     moves = moving(runs)
     if not moves.any():
-        raise ArgumentError('no joint moves in the recordings; record a motion, see `excite`')
+        faults.append(AT_REST)
     cutoff = cutoff or chosen_cutoff(runs)
     runs = [shifted_efforts(run, delay) if delay else run for run in runs]
     torques = _torques(robot, runs, cutoff, payloads or {}, measured_velocities)
     e = torques.measured - torques.identified
     variance = np.maximum(np.var(torques.measured, axis=0), 1e-300)
+    # At rest dry friction carries any part of the torque up to its level.
+    stuck = np.array([robot.drives[name].stiction for name in robot.joint_names]) * ~moves
     names, size = robot.joint_names, np.sqrt(np.mean(torques.measured**2, axis=0))
     offset = e.mean(axis=0)
     return ModelCheck(
@@ -124,8 +133,8 @@ def check_model(
                     f'efforts are off by {each:.3g} N m or N, of {rms:.3g} (rms)',
                     f'add {-each:.4g} to effort_offset',
                 )
-                for name, each, rms in zip(names, offset, size)
-                if abs(each) > LARGE_OFFSET * rms  # not if NaN
+                for name, each, rms, level in zip(names, offset, size, stuck)
+                if abs(each) > LARGE_OFFSET * rms + level  # not if NaN
             ),
         ),
         cutoff,

@@ -12,7 +12,9 @@ be independent. The classes of a joint are those of speed (above or below its me
 (accelerating or braking) and load (torque above or below its median).
 
 Errors of sensors and of the motion of the arm are correlated in time and between joints: blocks of
-time are a second set of clusters. The larger one of the two variances is used.
+time are a second set of clusters. A repeated motion, also of another recording, repeats the model
+errors: its instants belong to the blocks in which these states were first. The larger one of the
+two variances is used.
 
 Omitting a cluster g of equations A_g z = b_g with residuals r_g changes the estimate by
 
@@ -47,6 +49,10 @@ from ..types import Array
 #: Duration of blocks of time [s], and their number, at least, in short recordings.
 BLOCK_S, MIN_BLOCKS = 1.0, 10
 
+#: States are the same if they differ by less than this share of the deviations of all states, root
+#: mean square over coordinates, without those that change by less than `MIN_CHANGE` of the largest.
+SAME_STATE, MIN_CHANGE = 0.2, 1e-3
+
 #: Added to 1 - leverage, because a cluster that alone determines an estimate cannot be omitted.
 MIN_REMAINDER = 1e-9
 
@@ -70,16 +76,35 @@ def state_classes(v: Array, a: Array, load: Array) -> NDArray[np.int64]:
     return fast + 2 * (v * a > 0.0) + 4 * loaded + 8 * np.arange(v.shape[1])
 
 
-def time_blocks(t: Array, part: NDArray[np.int64]) -> NDArray[np.int64]:
+def time_blocks(t: Array, part: NDArray[np.int64], state: Array) -> NDArray[np.int64]:
     """Return the index of the time block of each instant (M,) of parts of recordings.
 
-    >>> time_blocks(np.array([0.1, 0.6, 1.3, 20.2, 0.3]), np.array([0, 0, 0, 0, 1]))
+    Instants with nearly the state (M, k), positions and velocities, of an instant in an earlier
+    block belong to that block, unless it is the block before.
+
+    >>> t, part = np.array([0.1, 0.6, 1.3, 20.2, 0.3]), np.array([0, 0, 0, 0, 1])
+    >>> time_blocks(t, part, np.array([[0.0], [1.0], [1.1], [2.0], [3.0]]))
     array([0, 0, 1, 2, 3])
+    >>> time_blocks(t, part, np.array([[0.0], [1.0], [1.1], [2.0], [1.1]]))
+    array([0, 0, 1, 2, 0])
     """
+    from scipy.spatial import cKDTree  # slow to import
+
     time = sum(float(np.ptp(t[part == k])) for k in np.unique(part))
     duration = min(BLOCK_S, time / MIN_BLOCKS) or BLOCK_S
     pairs = np.stack([part, np.floor(t / duration).astype(np.int64)])
-    return np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
+    blocks = np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
+    size = np.std(state, axis=0)
+    moves = size > MIN_CHANGE * size.max(initial=0.0)
+    if not moves.any():
+        return blocks
+    points = state[:, moves] / (size[moves] * np.sqrt(moves.sum()))
+    tree, found = cKDTree(points), blocks.copy()
+    for k, point in enumerate(points):
+        first = min(tree.query_ball_point(point, SAME_STATE))
+        if blocks[first] < blocks[k] - 1:
+            found[k] = found[first]
+    return found
 
 
 def jackknife(

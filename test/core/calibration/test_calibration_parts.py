@@ -144,12 +144,13 @@ def test_classes_of_states():
 def test_blocks_of_time(time, duration):
     """Of a second, or a tenth of the recorded time if that is shorter; gaps end a block."""
     t = np.arange(0.0, time, 0.01) + 0.005
-    blocks = time_blocks(t, np.zeros(len(t), dtype=int))
+    blocks = time_blocks(t, np.zeros(len(t), dtype=int), np.zeros((len(t), 2)))
     borders = np.flatnonzero(np.diff(blocks))
     assert np.diff(t[borders]).mean() == pytest.approx(duration, rel=0.02)
-    both = time_blocks(np.concatenate([t, t]), np.repeat([0, 1], len(t)))
+    state = np.zeros((2 * len(t), 2))
+    both = time_blocks(np.concatenate([t, t]), np.repeat([0, 1], len(t)), state)
     assert set(both[: len(t)]).isdisjoint(both[len(t) :])
-    assert time_blocks(np.zeros(3), np.zeros(3, dtype=int)).tolist() == [0, 0, 0]
+    assert time_blocks(np.zeros(3), np.zeros(3, dtype=int), state[:3]).tolist() == [0, 0, 0]
 
 
 def test_clusters_of_different_size_have_fewer_freedoms():

@@ -20,6 +20,7 @@ from screw_dynamics_ros.core.compile.llvm.module import scalar_kernel, stack_ker
 from screw_dynamics_ros.core.compile.llvm.objects import object_file, target_machine
 from screw_dynamics_ros.core.robot.fused_kernel import fused_specification
 from screw_dynamics_ros.entry import DONE, NEGATIVE
+from support.models import random_description
 from support.robots import urdf_path
 
 pytestmark = pytest.mark.skipif(not native.available(), reason='no llvmlite')
@@ -37,7 +38,7 @@ TARGETS = {
 
 @pytest.fixture(scope='module')
 def robot():
-    return Robot.from_urdf(urdf_path('panda'), backend='reference')
+    return Robot(random_description(0, 4), backend='reference')
 
 
 @pytest.fixture(scope='module')

@@ -228,6 +228,16 @@ def test_held_out_instants_decide_if_there_are_any():
     assert 'on recorded data' in found.message
 
 
+def test_a_constant_is_that_of_the_other_instants():
+    """A model that predicts another level of held-out efforts is not worse than a constant."""
+    given = torques(np.full(40, 1.2), held_out=True)
+    level = 5.0 * given.held_out[:, None]
+    moved = replace(given, measured=given.measured + level, identified=given.identified + level)
+    assert list(torque_findings(('j',), moved, np.array([True]))) == []
+    (found,) = torque_findings(('j',), given, np.array([True]))
+    assert 'R2 -0.44 on held-out data' in found.message
+
+
 # --- payloads, gains, masses, delays --------------------------------------------------------------
 
 QUANTILE = t.ppf(0.975, 8.0)

@@ -16,6 +16,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.identification import (
     EffortModel,
     IdentificationOptions,
+    JointRecording,
     KnownLoad,
     identify_recordings,
 )
@@ -137,6 +138,20 @@ def test_a_load_of_known_mass_is_identified(arm, clean, carried):
     assert found.torques.recording.max() == 1
 
 
+@pytest.mark.parametrize('wrong', [0.0, 0.16])
+def test_a_center_of_mass_that_the_recordings_contradict(arm, clean, carried, wrong):
+    """Of a load whose mass determines scales: errors of held-out efforts decrease without it."""
+    com = (LOAD.com[0] + wrong, LOAD.com[1], 0.0)
+    given = replace(carried, payloads={}, load=KnownLoad('link2', 0.8, com))
+    runs = [scaled(each, 0.1, 0.2) for each in (clean, given)]
+    found = identify_recordings(arm, runs, replace(OPTIONS, scale=arm.joint_names))
+    texts = [each for each in found.findings if 'its center of mass' in each.message]
+    assert len(texts) == (wrong > 0.0)
+    for each in texts:
+        assert 'given as (0.260, 0.050, 0.000) m; with (0.1' in each.message
+        assert 'LINK KG' in each.remedy
+
+
 @pytest.mark.parametrize(('mass', 'disagrees'), [(0.8, False), (4.0, True)])
 def test_recordings_with_a_wrong_payload_disagree(arm, clean, carried, mass, disagrees):
     """One model for both has larger residuals than one for each, by the factors that are named."""
@@ -203,6 +218,24 @@ def test_a_model_that_is_wrong(arm, clean):
     assert shifted.offset[0] == pytest.approx(0.15 * size, rel=0.02)
 
 
+def test_at_rest_gravity_and_offsets_are_compared(arm, clean):
+    """What friction may carry is no fault of an offset; nothing is said about other terms."""
+    q = np.tile([0.4, -0.7], (len(clean.t), 1))
+    tau = arm.gravity_torques(q)
+    still = JointRecording(clean.t, q, None, tau)
+    found = check_model(arm, [still])
+    assert not found.moves.any()
+    assert found.unexplained == ()
+    np.testing.assert_allclose(found.residual, 0.0, atol=1e-9)
+    (finding,) = found.findings
+    assert (finding.severity, finding.subject) == ('info', 'recordings')
+    assert 'gravity and offsets of efforts' in finding.message
+    level = 0.1 * np.abs(tau[0]) + [arm.drives[name].stiction for name in arm.joint_names]
+    (_,) = check_model(arm, [replace(still, tau=tau + 0.9 * level)]).findings
+    _, *off = check_model(arm, [replace(still, tau=tau + [1.4 * level[0], 0.0])]).findings
+    assert [each.subject for each in off] == ['joint joint1']
+
+
 def test_joints_without_efforts_and_delays(arm, clean):
     tau = clean.tau * [1.0, np.nan]
     found = check_model(arm, [replace(clean, tau=tau)])
@@ -225,9 +258,6 @@ def test_coupled_motors_are_included(arm, clean):
 
 
 def test_checks_refuse_what_identification_refuses(arm, clean):
-    still = replace(clean, q=0.0 * clean.q, v=None)
-    with pytest.raises(ArgumentError, match='no joint moves in the recordings'):
-        check_model(arm, [still])
     short = replace(clean, **{name: getattr(clean, name)[:200] for name in ('t', 'q', 'v', 'tau')})
     with pytest.raises(ArgumentError, match=r'a cutoff of 4 Hz needs at least 1.87 s'):
         check_model(arm, [short], cutoff=4.0)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from screw_dynamics_ros.core.statistics.jackknife import jackknife
+from screw_dynamics_ros.core.statistics.jackknife import jackknife, time_blocks
 
 
 def reduced(A):
@@ -56,3 +56,19 @@ def test_what_one_cluster_alone_determines_is_bounded_by_prior_information():
     r[0] = 0.02
     found, _ = jackknife(U, r, [np.arange(4)], factor, prior)
     assert found[0, 0] == pytest.approx(3 / 4 * (0.02 / 0.01) ** 2, rel=1e-3)
+
+
+def test_a_repeated_motion_has_the_blocks_of_the_first_one():
+    """Also in another recording, and with a period that is no multiple of blocks; not at rest."""
+    t = np.tile(0.1 * np.arange(400), 2)
+    part = np.repeat([0, 1], 400)
+    phase = 2.0 * np.pi * t / 12.5
+    state = np.stack([np.sin(phase), np.cos(3.0 * phase), np.sin(5.0 * phase), 0.0 * t], axis=1)
+    noise = 1e-5 * np.random.default_rng(0).normal(size=state.shape)
+    found = time_blocks(t, part, state + noise)
+    seconds = np.floor(t % 12.5).astype(int)
+    assert set(found) == set(range(13))
+    assert np.mean(found == seconds) > 0.85
+    assert (time_blocks(t, part, 0.0 * state) == np.floor(t) + 40 * part).all()
+    away = time_blocks(t, part, state + 2.0 * part[:, None])  # another place
+    assert set(away[:400]).isdisjoint(away[400:])

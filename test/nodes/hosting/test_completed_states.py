@@ -9,26 +9,20 @@ import numpy as np
 import pytest
 import yaml
 
-pytest.importorskip('rclpy')
-
-from geometry_msgs.msg import WrenchStamped
-from nodes.hosting import test_compiled_loop
-
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot, read_loop_closures
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.answered_states import WithSensor
 from support.linkages import CLOSURES, FOUR_BAR
+from support.loop_pair import PLANAR
+from support.messages import wrench_message
 from support.paths import URDF
 from support.residual_models import some_model
-from support.robots import urdf_path
 
-pair = test_compiled_loop.pair
 DELTA = (URDF / 'loops' / 'delta_gripper.urdf').read_text()
 DELTA_CLOSURES = URDF / 'loops' / 'delta_gripper_closures.yaml'
 TOPICS = '/gravity', '/coriolis', '/mass_matrix', '/external_torque', '/tf'
-PLANAR = urdf_path('planar_2r').read_text()
 STATES = 300
 
 
@@ -303,11 +297,8 @@ def test_the_motion_of_a_wrist_sensor_needs_no_python(pair):
     topics = '/wrist_sensor/wrench', '/wrench_at/panda_link0'
 
     def measure(force):
-        message = WrenchStamped()
-        message.header.frame_id = 'panda_hand'
-        stamp = both.stamp - 300_000
-        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
-        message.wrench.force.x, message.wrench.torque.z = force, 0.1 * force
+        vectors = [force, 0.0, 0.0], [0.0, 0.0, 0.1 * force]
+        message = wrench_message('panda_hand', *vectors, stamp=both.stamp - 300_000)
         for node in both.nodes:
             with STATE_LOCK:
                 node.part.sensor._on_wrench(message)

@@ -16,6 +16,7 @@ from rclpy.serialization import serialize_message
 from std_msgs.msg import Bool
 
 from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core.estimation.friction_drift import FrictionDrift
 from screw_dynamics_ros.core.estimation.residual_model import ResidualModel, peak_level
 from screw_dynamics_ros.core.estimation.residual_offset import ResidualOffset
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
@@ -210,9 +211,9 @@ def configure_flag(
     flag: MonitoredFlag, level: str, values: Mapping[str, Any], robot: Robot
 ) -> None:
     """Apply the parameters of one of `LEVELS` to a flag."""
-    upper = thresholds(level, values, robot)
+    upper, widening = thresholds(level, values, robot), flag.widening
     flag.release_ratio = values['release_ratio']
-    flag.set_thresholds(upper, flag.release_ratio * upper)
+    flag.set_thresholds(upper + widening, flag.release_ratio * upper + widening)
     model = None if flag.offset is None else flag.offset.model
     flag.factors[:] = factors(model, len(upper), values[f'{level}_false_alarms'])
     flag.is_monitored = bool((np.isfinite(upper) | (flag.factors > 0.0)).any())
@@ -291,14 +292,18 @@ class ContactFlags:
         publishers: Publishers,
         settled: NDArray[np.int64],
         offset: ResidualOffset,
+        friction: FrictionDrift,
     ) -> Sequence[Channel]:
-        """Adopt a new model; a new robot starts with lowered flags."""
+        """Adopt a new model; a new robot starts with lowered flags, which `friction` widens."""
         is_new = mapper is not self._mapper
         self._model, self._mapper, self._torques = model, mapper, torques
         if is_new:
             self._flags = {level: MonitoredFlag(len(model.joints)) for level in LEVELS}
             for flag in self._flags.values():
                 flag.offset = offset
+        friction.flags = flags = tuple(self._flags.values())
+        for flag in flags:
+            flag.widening = friction.widening
         self.update_parameters()
         self._channels = {
             level: FlagTopic(
@@ -311,6 +316,11 @@ class ContactFlags:
             for level, flag in self._flags.items()
         }
         return list(self._channels.values())
+
+    @property
+    def contact(self) -> MonitoredFlag:
+        """The flag of contacts, after `bind`."""
+        return self._flags[LEVELS[0]]
 
     def update_parameters(self) -> None:
         """Apply the current values of the parameters."""

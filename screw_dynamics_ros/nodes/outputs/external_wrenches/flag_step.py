@@ -39,7 +39,9 @@ class MonitoredFlag(ThresholdFlag):
     factors : (n,) array
         Thresholds divided by these deviations; 0 for joints with constant thresholds.
     release_ratio : float
-        Lower thresholds divided by upper ones.
+        Lower thresholds divided by upper ones, both without
+    widening : (n,) array
+        Added to both, see `FrictionDrift` [N m, N].
     number, value : (1,) arrays
         1 if it is raised, else 0: a float, and the byte of its message.
     """
@@ -50,6 +52,7 @@ class MonitoredFlag(ThresholdFlag):
     offset: ResidualOffset | None
     factors: Floats
     release_ratio: float
+    widening: Floats
     number: Floats
     value: Bytes
 
@@ -57,7 +60,7 @@ class MonitoredFlag(ThresholdFlag):
         never = np.full(joints, math.inf)
         super().__init__(never, never, 0.0, 0.0)
         self.seen, self.number, self.value = -1, np.zeros(1), np.zeros(1, dtype=np.uint8)
-        self.factors = np.zeros(joints)
+        self.factors, self.widening = np.zeros(joints), np.zeros(joints)
 
 
 @typed
@@ -70,8 +73,9 @@ def set_thresholds_of_state(flag: MonitoredFlag, offset: ResidualOffset) -> None
     for j in range(len(flag.factors)):
         if flag.factors[j] > 0.0:
             square = m.deviations[j] * m.deviations[j] + m.doubts[j]
-            flag.upper[j] = flag.factors[j] * math.sqrt(square)
-            flag.lower[j] = flag.release_ratio * flag.upper[j]
+            upper = flag.factors[j] * math.sqrt(square)
+            flag.upper[j] = upper + flag.widening[j]
+            flag.lower[j] = flag.release_ratio * upper + flag.widening[j]
 
 
 @compiled_step

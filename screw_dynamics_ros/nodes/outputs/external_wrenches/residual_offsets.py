@@ -22,7 +22,15 @@ from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.process.latest import Latest
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 
-from .residual_recordings import MAX_POSES, Recordings, read, turning_joints, write
+from .residual_recordings import (
+    MAX_FILE_BYTES,
+    MAX_POSES,
+    Recordings,
+    model_text,
+    read,
+    turning_joints,
+    write,
+)
 
 TABLE = (
     Specification(
@@ -55,12 +63,15 @@ class OffsetUpdate:
     fault : str
     is_unreadable : bool
         Whether the file belongs to another robot: it is not overwritten.
+    text : str
+        What /diagnostics report about the model.
     """
 
     recordings: Recordings | None = None
     model: ResidualModel | None = None
     fault: str = ''
     is_unreadable: bool = False
+    text: str = 'a model of states'
 
 
 class ResidualOffsets:
@@ -100,7 +111,7 @@ class ResidualOffsets:
         self._mapper: JointStateMapper | None = None
         self._recordings = Recordings((), ())
         self._background: Latest[OffsetUpdate] = Latest('residuals')
-        self._fault = ''
+        self._fault = self._text = ''
         self._is_loading = self._is_unreadable = self._has_model = False
         serve('Trigger', '~/record_residual', lambda *_: self._record())
         serve('Trigger', '~/fit_residual_map', lambda *_: self._fit())
@@ -137,9 +148,9 @@ class ResidualOffsets:
             enough = is_active and len(found) >= MIN_POSES
             return OffsetUpdate(found, found.fitted(turning) if enough else None)
 
-        self._ask(task)
+        self.ask(task)
 
-    def _ask(self, task: Callable[[], OffsetUpdate]) -> None:
+    def ask(self, task: Callable[[], OffsetUpdate]) -> None:
         """Run a task in the background; its errors are reported as faults of the map."""
 
         def attempt() -> OffsetUpdate:
@@ -171,7 +182,8 @@ class ResidualOffsets:
         if made.recordings is not None:
             self._recordings = made.recordings
         if made.model is not None:
-            self._has_model = made.model.has_memory
+            self._has_model = made.model.has_memory and bool(self._parameters['residual_map'])
+            self._text = made.text
             self._use(made.model)
 
     def drop(self) -> None:
@@ -181,6 +193,29 @@ class ResidualOffsets:
         else:
             self._background.cancel()
             self._use(None)
+
+    def check_model_file(self, service: str) -> None:
+        """Raise `ScrewDynamicsError` if `model_writer` cannot write, or a task is active."""
+        self.adopt()
+        self._wait_for_background(service)
+        name = self._parameters['residual_map']
+        if name and (self._is_unreadable or self._recordings):
+            raise ScrewDynamicsError(
+                f'{name} contains other residuals and is not overwritten: set residual_map to '
+                'another file'
+            )
+
+    def model_writer(self) -> Callable[[ResidualModel], None]:
+        """Return a function that writes the file of a model, if any; raises `ArgumentError`."""
+        folder, name = self._folder, self._parameters['residual_map']
+        joints, terms = self._model.joints, tuple(self._effort_terms())
+
+        def save(model: ResidualModel) -> None:
+            if name:
+                heading, _, text = model_text(joints, terms, model).partition('\n')
+                folder.write(name, text, heading, MAX_FILE_BYTES)
+
+        return save
 
     def _use(self, found: ResidualModel | None) -> None:
         if found is not self.model:
@@ -261,7 +296,7 @@ class ResidualOffsets:
                     fault = str(error)
             return OffsetUpdate(None, found, fault)
 
-        self._ask(task)
+        self.ask(task)
         return f'fitting {len(recordings)} poses; /diagnostics shows when the map is active'
 
     # --- diagnostics ------------------------------------------------------------------------------
@@ -286,7 +321,7 @@ class ResidualOffsets:
         else:
             found = self.model
             status.values['residual map'] = (
-                'active, by identify --residual'
+                f'active, {self._text}'
                 if found.has_memory
                 else f'active, length {found.map.length:g}, noise {found.map.noise:g}'
             )

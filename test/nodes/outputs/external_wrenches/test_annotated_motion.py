@@ -5,13 +5,8 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
-import rclpy
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
-from std_msgs.msg import String
 
 from screw_dynamics_ros.core import AnnotationSettings, Robot
 from screw_dynamics_ros.core.annotation.annotate import Annotator
@@ -40,18 +35,12 @@ SETTINGS = {
 
 
 @pytest.fixture
-def bench(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = Bench(monkeypatch, Outputs, 'all', backend='reference')
+def bench(monkeypatch, keep):
+    made = keep(Bench(monkeypatch, Outputs, 'all', backend='reference'))
     made.host.states.look_for_drivers = lambda: None
     made.host.states.has_one_driver = True
-    made.host.source.receive(String(data=ARM))
-    made.finish()
-    yield made
-    made.close()
-    for each in made.part.nodes:
-        each.destroy_node()
-    rclpy.shutdown()
+    made.describe(ARM)
+    return made
 
 
 def joint_states(n):

@@ -8,9 +8,6 @@ import re
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import Bool
 
