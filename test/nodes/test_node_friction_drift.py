@@ -23,7 +23,6 @@ from screw_dynamics_ros.nodes.outputs.external_wrenches.flag_step import (
 )
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.diagnostics import Level
-from support.loop_pair import pairs
 from support.residual_models import some_model
 from support.robots import urdf_path
 
@@ -37,11 +36,6 @@ TOPICS = '/external_torque', '/contact'
 THRESHOLD = 2.0  # N m
 STEP = 0.07  # s
 MINUTE = 860  # states
-
-
-@pytest.fixture
-def pair(monkeypatch, ros_domain):
-    yield from pairs(monkeypatch, ros_domain)
 
 
 class Arm:

@@ -17,7 +17,6 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import Bench, serialized
-from support.loop_pair import pairs
 from support.robots import urdf_path
 
 JOINTS = ['joint1', 'joint2']
@@ -150,9 +149,8 @@ def test_refusals_and_ends(arm, tmp_path):
     assert 'poses.yaml contains other residuals' in arm.train()[1]
 
 
-def test_the_loop_records_what_python_records(monkeypatch, ros_domain):
-    make = pairs(monkeypatch, ros_domain)
-    both = next(make)(description=PLANAR, model_state=[''], max_delay=0.0)
+def test_the_loop_records_what_python_records(pair):
+    both = pair(description=PLANAR, model_state=[''], max_delay=0.0)
     both.listen(('/external_torque',))
     both.states(3)
     groups = [group for node in both.nodes for group in node.host.builder.groups]
@@ -169,4 +167,3 @@ def test_the_loop_records_what_python_records(monkeypatch, ros_domain):
     assert first.count == second.count > 10
     for a, b in zip(first.arrays, second.arrays):
         np.testing.assert_array_equal(a, b)
-    next(make, None)
