@@ -64,6 +64,9 @@ FEATURES = 3 + PER_DISTANCE * DISTANCE_COUNT + POSE_FEATURES
 SPREADS = 5  # numbers of psi
 MEMORIES = DISTANCE_COUNT + 1
 EXCESS_DECAY = 3.0  # of (1)
+MAX_EXCESS = 100.0
+MAX_MOTION = 1e9  # between two states [rad, m]; more is no motion
+MAX_LOG = 60.0  # of log D^2
 
 #: Arrays that a fit determines, by the number of elements for each joint; R has n for each.
 FITTED = {
@@ -209,6 +212,8 @@ class ResidualModel(Record):
                 raise ArgumentError(f'{name} must be {n * size} finite numbers')
             if name in ('speeds', 'loads', 'ranges', 'scales') and not (array > 0.0).all():
                 raise ArgumentError(f'{name} must be greater than 0')
+            if name == 'limits' and not (np.abs(array) <= MAX_LOG).all():
+                raise ArgumentError(f'limits must be between -{MAX_LOG:g} and {MAX_LOG:g}')
             found[name] = array.reshape(n, size)[order]
         found['correlation'] = found['correlation'][:, order]
         plain = ResidualMap.none(n)
@@ -253,7 +258,7 @@ def advance_model(m: ResidualModel, state: Floats, elapsed: int) -> None:
 def remember(m: ResidualModel, j: int, q: float, memory: Floats) -> None:
     """Advance the memory (2) of a joint to a position."""
     moved = q - m.last[j]
-    if not math.isfinite(moved):
+    if not abs(moved) < MAX_MOTION:
         return
     unit = m.map.scales[j]
     if m.map.turning[j] != 0:
@@ -284,8 +289,8 @@ def limited(x: float) -> float:
 
 @typed
 def excess(x: float) -> float:
-    """Return the part of an absolute value beyond 1."""
-    return max(abs(x) - 1.0, 0.0)
+    """Return the part of an absolute value beyond 1, at most `MAX_EXCESS`; 0 for NaN."""
+    return 0.0 if math.isnan(x) else min(max(abs(x) - 1.0, 0.0), MAX_EXCESS)
 
 
 @typed

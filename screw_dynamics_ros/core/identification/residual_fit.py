@@ -39,6 +39,7 @@ from ..estimation.residual_map import ResidualMap
 from ..estimation.residual_model import (
     FEATURES,
     FITTED,
+    MAX_LOG,
     POSE_FEATURES,
     SPREADS,
     ResidualModel,
@@ -51,7 +52,6 @@ from .recording import JointRecording, checked, measured, moving
 MIN_SECONDS = 30.0  # with external torques
 MIN_BLOCKS, MAX_BLOCKS, BLOCK_SECONDS = 10, 60, 5.0
 FOLDS = 5
-NO_VARIANCE = -60.0  # logarithm, of joints without efforts
 MAX_ROWS = 30_000  # of (1)
 MIN_GAIN = 0.03  # in errors of held-out blocks, for a weaker regularization
 MIN_BETTER_BLOCKS = 0.6
@@ -198,19 +198,25 @@ def fit_residual(
             f'{seconds:.3g} s with external torques are too short: record at least '
             f'{MIN_SECONDS:g} s of motion without contact, better ten minutes'
         )
-    before, after, errors = np.full(n, np.nan), np.full(n, np.nan), np.zeros(rows.e.shape)
+    before, after, standard = np.full(n, np.nan), np.full(n, np.nan), np.zeros(rows.e.shape)
     by_recording = np.full((len(runs) if len(runs) > 1 else 0, 2, n), np.nan)
-    findings, variances = list[Finding](), np.ones(rows.e.shape)
+    findings = []
     for j in np.flatnonzero(known).tolist():
-        found = _fitted_joint(rows, j)
+        found = _fitted_joint(rows, j, len(by_recording))
         before[j], after[j] = _rms(found.offset_errors), _rms(found.errors)
         by_recording[:, :, j] = found.by_recording
-        errors[:, j] = found.stated_errors
-        findings += _set_joint(
-            model, j, rows, found, 0.0 if noise is None else float(noise[j]), names[j]
-        )
-        variances[:, j] = _variances(model, j, rows)
-    _set_common(model, known, rows, errors, variances)
+        variances = _set_joint(model, j, rows, found, 0.0 if noise is None else float(noise[j]))
+        standard[:, j] = found.stated_errors / np.sqrt(variances)
+        if not found.is_better:
+            findings.append(
+                Finding.warning(
+                    f'joint {names[j]}',
+                    f'no model of the residual: in held-out blocks it does not reduce '
+                    f'{before[j]:.3g} by {100.0 * MIN_GAIN:.0f} %',
+                    'record ten minutes with many reversals, slow and fast motion, and rest',
+                )
+            )
+    _set_common(model, np.flatnonzero(known), rows, standard)
     return ResidualFit(names, model, before, after, by_recording, findings)
 
 
@@ -224,7 +230,7 @@ def _rows(
     tau = np.nan_to_num(np.concatenate([run.tau for run in runs]))
     kinds = {joint.name: joint.kind for joint in robot.description.joints}
     fitted = {name: np.zeros(n * size) for name, size in FITTED.items()}
-    fitted['limits'][:] = NO_VARIANCE
+    fitted['limits'][:] = -MAX_LOG  # no variance
     fitted |= {
         'speeds': EXTRA_RANGE * np.abs(v).max(axis=0),
         'loads': EXTRA_RANGE * np.abs(tau).max(axis=0),
@@ -308,11 +314,15 @@ class FittedJoint(NamedTuple):
     by_recording: Array
 
 
-def _fitted_joint(rows: ResidualRows, j: int) -> FittedJoint:
-    """Return the fit with the regularization that suits held-out blocks."""
+def _fitted_joint(rows: ResidualRows, j: int, recordings: int) -> FittedJoint:
+    """Return the fit with the regularization that suits held-out blocks.
+
+    `recordings` is their number if there are several, otherwise 0.
+    """
     X, y, fold = rows.X[:, j], rows.e[:, j], rows.block % FOLDS
     size = np.sqrt(np.mean(X**2, axis=0))
-    X = X / np.where(size > 0.0, size, 1.0)
+    factors = 1.0 / np.where(size > 0.0, size, 1.0)
+    X = factors * X
     offsets = _held_out(X[:, :1], y, fold, np.zeros(1))
     errors, chosen = offsets, np.zeros(FEATURES)
     for pose in POSE_RIDGES:
@@ -325,16 +335,14 @@ def _fitted_joint(rows: ResidualRows, j: int) -> FittedJoint:
     better = np.bincount(rows.block, errors**2) < np.bincount(rows.block, offsets**2)
     is_better = bool(chosen.any() and np.mean(better[np.unique(rows.block)]) >= MIN_BETTER_BLOCKS)
     errors = stated = errors if is_better else offsets
-    of_recordings = []
-    if rows.recording[-1] > 0:
+    of_recordings = np.zeros((0, 2))
+    if recordings:
         plain = _held_out(X[:, :1], y, rows.recording, np.zeros(1))
         others = _held_out(X, y, rows.recording, chosen) if is_better else plain
         stated = errors * max(math.sqrt(_rms(others) / _rms(errors)), 1.0)
-        for k in range(int(rows.recording[-1]) + 1):
-            part = rows.recording == k
-            of_recordings.append([_rms(plain[part]), _rms(others[part])])
+        parts = [rows.recording == k for k in range(recordings)]
+        of_recordings = np.array([[_rms(x[part]) for x in (plain, others)] for part in parts])
     inverse = np.linalg.inv(X.T @ X + np.diag(chosen) * len(y))
-    factors = 1.0 / np.where(size > 0.0, size, 1.0)
     return FittedJoint(
         factors * (inverse @ (X.T @ y)),
         factors[:, None] * inverse * factors,
@@ -342,7 +350,7 @@ def _fitted_joint(rows: ResidualRows, j: int) -> FittedJoint:
         offsets,
         stated,
         is_better,
-        np.array(of_recordings).reshape(-1, 2),
+        of_recordings,
     )
 
 
@@ -358,40 +366,25 @@ def _held_out(X: Array, y: Array, fold: NDArray[np.int64], penalty: Array) -> Ar
 
 
 def _set_joint(
-    model: ResidualModel, j: int, rows: ResidualRows, found: FittedJoint, noise: float, name: str
-) -> list[Finding]:
-    """Set the numbers of a joint; return a finding if it has no features."""
-    y, errors, p = rows.e[:, j], found.stated_errors, FEATURES
-    findings = []
+    model: ResidualModel, j: int, rows: ResidualRows, found: FittedJoint, noise: float
+) -> Array:
+    """Set the numbers of a joint; return the variances (M,) of its errors."""
+    X, y, errors, p = rows.X[:, j], rows.e[:, j], found.stated_errors, FEATURES
+    square, doubt = float(np.mean(errors**2)), np.zeros(len(y))
     if found.is_better:
         model.map.plain[j] = y.mean()
         model.weights[p * j : p * (j + 1)] = found.theta
         model.weights[p * j] -= y.mean()
-        S = np.mean(errors**2) * _dependent_rows(errors, rows) * found.inverse
+        S = square * _dependent_rows(errors, rows) * found.inverse
         model.posterior[p * p * j : p * p * (j + 1)] = S.ravel()
-        model.explained[j] = np.mean((rows.X[:, j] @ found.theta - y.mean()) ** 2)
-    else:
-        findings.append(
-            Finding.warning(
-                f'joint {name}',
-                f'no model of the residual: in held-out blocks it does not reduce '
-                f'{_rms(found.offset_errors):.3g} by {100.0 * MIN_GAIN:.0f} %',
-                'record ten minutes with many reversals, slow and fast motion, and rest',
-            )
-        )
-    doubt = np.einsum('ki,il,kl->k', rows.X[:, j], _posterior(model, j), rows.X[:, j])
-    share = 1.0 - (doubt.mean() + noise) / np.mean(errors**2)
+        model.explained[j] = np.mean((X @ found.theta - y.mean()) ** 2)
+        doubt = ((X @ S) * X).sum(axis=1)
     spread = _spread(rows.psi[:, j], errors**2)
-    logs = rows.psi[:, j] @ spread + math.log(max(share, MIN_SHARE))
-    spread[0] += math.log(max(share, MIN_SHARE))
+    spread[0] += math.log(max(1.0 - (doubt.mean() + noise) / square, MIN_SHARE))
+    logs = rows.psi[:, j] @ spread
     model.spread[SPREADS * j : SPREADS * (j + 1)] = spread
-    model.limits[2 * j : 2 * j + 2] = logs.min(), logs.max()
-    return findings
-
-
-def _posterior(model: ResidualModel, j: int) -> Array:
-    size = FEATURES * FEATURES
-    return model.posterior[size * j : size * (j + 1)].reshape(FEATURES, FEATURES)
+    model.limits[2 * j : 2 * j + 2] = np.clip([logs.min(), logs.max()], -MAX_LOG, MAX_LOG)
+    return np.asarray(np.exp(logs) + doubt)
 
 
 def _dependent_rows(errors: Array, rows: ResidualRows) -> float:
@@ -420,33 +413,19 @@ def _spread(psi: Array, squares: Array) -> Array:
     return a
 
 
-def _variances(model: ResidualModel, j: int, rows: ResidualRows) -> Array:
-    """Return the variances of errors (M,) that the model states."""
-    logs = rows.psi[:, j] @ model.spread[SPREADS * j : SPREADS * (j + 1)]
-    doubt = np.einsum('ki,il,kl->k', rows.X[:, j], _posterior(model, j), rows.X[:, j])
-    return np.asarray(np.exp(logs) + doubt)
-
-
 def _set_common(
-    model: ResidualModel,
-    known: NDArray[np.bool_],
-    rows: ResidualRows,
-    errors: Array,
-    variances: Array,
+    model: ResidualModel, places: NDArray[np.intp], rows: ResidualRows, standard: Array
 ) -> None:
-    """Set correlations of errors between joints, and the tails of standardized errors."""
-    places = np.flatnonzero(known)
-    standard = errors[:, places] / np.sqrt(variances[:, places])
-    n = len(known)
-    correlation = np.eye(n)
-    correlation[np.ix_(places, places)] = np.corrcoef(standard.T).reshape(2 * (len(places),))
-    model.correlation[:] = correlation.ravel()
-    for j, e in zip(places.tolist(), standard.T):
-        tail = exponential_tail(
-            [e[rows.recording == k] for k in np.unique(rows.recording)], len(e) * rows.period
-        )
-        model.tails[3 * j : 3 * j + 3] = tail[:3]
+    """Set correlations between joints, and tails, of standardized errors (M, n)."""
+    correlation = model.correlation.reshape(2 * (standard.shape[1],))
+    for j in places.tolist():
+        e = standard[:, j]
+        correlation[j, places] = standard[:, places].T @ e
+        parts = [e[rows.recording == k] for k in np.unique(rows.recording)]
+        model.tails[3 * j : 3 * j + 3] = exponential_tail(parts, len(e) * rows.period)[:3]
+    size = np.sqrt(correlation.diagonal())
+    model.correlation[:] = (correlation / size / size[:, None]).ravel()
 
 
 def _rms(x: Array) -> float:
-    return float(np.sqrt(np.mean(x**2)))
+    return float(np.sqrt(np.mean(x**2))) if len(x) else math.nan

@@ -145,7 +145,7 @@ def of_text(
         raise ArgumentError(f'{name} has {len(poses)} poses, more than {MAX_POSES}')
     return Recordings(
         tuple(joints),
-        terms,
+        tuple(effort_terms or terms),
         tuple(
             (
                 numbers(name, k, pose, 'positions', len(order))[order],
