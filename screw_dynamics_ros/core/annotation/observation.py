@@ -249,10 +249,11 @@ class TorqueProgram:
         for each, rows in zip(motion.results, results.values()):
             each.rows = rows
         run(motion)
-        has_model = self._residual is not None and self._residual.has_memory
-        if COVARIANCE in results and not has_model:
+        if COVARIANCE in results:
             n, values = self._robot.nv, vars(self._settings)
             of_model = values_of_joints(values, 'observer_model_deviation', self._joints) ** 2
+            if self._residual is not None and self._residual.has_memory:
+                of_model[:] = 0.0  # in the covariance of the model
             found = results[COVARIANCE].reshape(-1, n, n)
             results[COVARIANCE] = found + np.diag(np.nan_to_num(of_model))
         return results

@@ -138,4 +138,6 @@ def test_annotated_numbers_are_those_of_nodes(bench, observer, delay, has_model)
         expected = np.array(list(rows.values()))
         np.testing.assert_array_equal(found[list(rows)], expected, err_msg=name)
         assert found[list(rows)].tobytes() == expected.tobytes()
+    for part in parts if COVARIANCE in parts[0] else ():
+        assert part[COVARIANCE].shape[1:] == (robot.nv, robot.nv)
     assert (COVARIANCE in parts[0]) == OBSERVERS[observer].estimates_covariance
