@@ -28,12 +28,13 @@ endif
 IN_VENV = . '$(VENV)/bin/activate' && exec
 VISER = $(shell sed -n 's/^\(viser[^ ]*\).*/\1/p' requirements/develop.txt)
 
-.PHONY: help demo test clocks mutants coverage bench tables docs lint setup clean
+.PHONY: help demo test clocks aarch64 mutants coverage bench tables docs lint setup clean
 
 help:
 	@echo 'make demo    simulated arm, model state and wrench estimate, compared with the truth'
 	@echo 'make test    the test suite; make docs tests the tutorials and the site'
 	@echo 'make clocks  the tests that read clocks, with clocks that start at other times'
+	@echo 'make aarch64 the tests of the core on an emulated 64-bit ARM processor'
 	@echo 'make mutants which changes of the package its tests find (CONTRIBUTING.md)'
 	@echo 'make coverage which lines and branches the tests run, into build/coverage'
 	@echo 'make bench   speed against others and of the nodes, into benchmarks/results'
@@ -56,6 +57,11 @@ test:
 clocks:
 	@tools/setup.sh all
 	@$(IN_VENV) python tools/clocks.py $(if $(CLOCKS),--clocks '$(CLOCKS)') $(PYTEST_ARGS)
+
+# Takes hours without PYTEST_ARGS, such as test/core/robot/test_recorded_programs.py.
+aarch64:
+	@tools/setup.sh all
+	@$(IN_VENV) python tools/aarch64.py -m pytest -q $(or $(PYTEST_ARGS),test/core)
 
 mutants:
 	@tools/setup.sh all

@@ -110,5 +110,11 @@ setup(
             f'{name} = {package_name}.entry:{function}'
             for name, function in ({'screw-dynamics': 'main'} if is_wheel else executables).items()
         ],
+        'ros2doctor.checks': [
+            f'{package_name} = {package_name}.cli.doctor.ros2_doctor:PackageCheck'
+        ],
+        'ros2doctor.report': [
+            f'{package_name} = {package_name}.cli.doctor.ros2_doctor:PackageReport'
+        ],
     },
 )

@@ -59,6 +59,7 @@ MODULES = (
 #: What takes long runs only if it is named.
 ON_DEMAND = (
     'all_solutions',
+    'external_torque',
     'gradients',
     'identification',
     'instruction_sets',

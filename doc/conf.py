@@ -30,6 +30,7 @@ language = 'en'
 
 extensions = [
     'sphinx_site.api_pages',
+    'sphinx_site.llms',
     'sphinx_site.mathml',
     'myst_parser',
     'sphinx.ext.autodoc',

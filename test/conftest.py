@@ -140,7 +140,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_collection() -> Iterator[None]:
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """Collect ten thousand tests, and let the garbage collector look at none of them ever again.
 
     It would take a tenth of the time of a run: they are most of what is in memory. What tests keep
@@ -156,6 +156,7 @@ def pytest_collection() -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_SH)
         yield
     gc.freeze()
+    session.config.stash[ENVIRONMENT].setattr(gc, 'unfreeze', lambda: None)  # of nodes
     gc.enable()
 
 

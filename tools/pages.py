@@ -63,6 +63,7 @@ PAGES = {
     'doc/reference/doctor.md': 'page_tables.detection',
     'doc/how_to/gradients.md': 'page_tables.gradients',
     'doc/how_to/identification.md': 'identification',
+    'doc/how_to/torque_accuracy.md': 'external_torque',
     'doc/how_to/contact_localization.md': 'page_tables.contacts',
     'doc/reference/operation_counts.md': 'page_tables.operation_counts',
     'doc/reference/nodes/index.md': REGISTRY,

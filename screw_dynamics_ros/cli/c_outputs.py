@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from ..core.estimation.effort_terms import TERMS
 from ..core.estimation.low_pass import low_pass_step
 from ..core.estimation.observers import quantities
 from ..core.estimation.observers.table import OBSERVERS
+from ..core.estimation.residual_model import ResidualModel
+from ..core.files import text_of
 from ..core.formulas import contact
 from ..core.outputs import OUTPUTS
 from ..core.robot.actuated_robot import Source, elements
@@ -31,14 +34,15 @@ from ..nodes.model.output_formulas import of_motors
 from ..nodes.model.running_model import of_joints
 from ..nodes.model.scalar_joints import scalar_joints
 from ..nodes.model.torque_terms import torque_terms
+from ..nodes.outputs.external_wrenches import residual_recordings
 from ..nodes.outputs.external_wrenches.external_torque import effort_terms, efforts_of
 from .c_steps import BUILDERS, CSteps
 
 #: Why outputs are not exported.
 NOT_EXPORTED = {
     **dict.fromkeys(('position', 'velocity', 'effort'), 'it is an input'),
-    'residual': 'it is the input offset',
-    'residual_confidence': 'it is of a map of residuals, which a running node records',
+    'residual': 'it is the input offset; --residual FILE has a function for it',
+    'residual_confidence': 'it is for reports of a node',
     'constraint_wrench': 'the rank of its equations varies, a node solves them by LAPACK',
 }
 
@@ -78,6 +82,8 @@ class COutputs:
     robot : Robot
     observer : str
         Of external torques, one of `OBSERVERS`.
+    residual : ResidualModel, optional
+        Of external torques, for a function that computes the input `offset`.
 
     Attributes
     ----------
@@ -87,8 +93,10 @@ class COutputs:
         The next memories, by name.
     """
 
-    def __init__(self, robot: Robot, observer: str = 'static') -> None:
-        self._robot, self._observer = robot, observer
+    def __init__(
+        self, robot: Robot, observer: str = 'static', residual: ResidualModel | None = None
+    ) -> None:
+        self._robot, self._observer, self._residual = robot, observer, residual
         self._n = n = len(scalar_joints(robot))
         self.results: dict[str, Source] = {}
         self.memory: dict[str, Source] = {}
@@ -187,8 +195,8 @@ class COutputs:
 
     @property
     def has_steps(self) -> bool:
-        """Whether a second function computes some outputs."""
-        return bool(self._steps)
+        """Whether another function computes some outputs or the offset."""
+        return bool(self._steps) or self._residual is not None
 
     @property
     def outputs(self) -> list[Formula]:
@@ -205,9 +213,12 @@ class COutputs:
     def c_source(self, name: str, functions: Sequence[Output], separate: bool) -> CSource:
         """Return functions of `Robot` and all results as C; the header explains the inputs.
 
-        Outputs by steps are those of a second function, `name`_steps.
+        Outputs by steps are those of a second function, `name`_steps; `name`_residual computes the
+        offset.
         """
-        steps = CSteps(self._robot, self._observed, self._filtered_torque, [*self._steps])
+        steps = CSteps(
+            self._robot, self._observed, self._filtered_torque, [*self._steps], self._residual
+        )
         self.results.update(steps.results)
         self.memory.update(steps.memory)
         parameters = self.parameters
@@ -224,7 +235,18 @@ class COutputs:
         comment = ''.join(f' * {in_comment(line)}\n' for line in wrapped)
         if comment:
             code = replace(code, header=f'/*\n{comment} */\n{code.header}')
-        return steps.added_to(code, name) if self._steps else code
+        return steps.added_to(code, name) if self.has_steps else code
+
+
+def residual_of_file(path: Path, robot: Robot) -> ResidualModel:
+    """Return the model or map of a file for a robot; raises `ArgumentError`."""
+    try:
+        text = text_of(path, residual_recordings.MAX_FILE_BYTES)
+    except ArgumentError as error:
+        raise ArgumentError(f'--residual: {path}: {error}') from None
+    joints = scalar_joints(robot)
+    found = residual_recordings.of_text(str(path), text, joints, None)
+    return residual_recordings.model_of(str(path), found, robot, joints)
 
 
 def sources_of(outputs: Sequence[Source]) -> set[Source]:

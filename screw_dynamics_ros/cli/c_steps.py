@@ -22,6 +22,7 @@ from ..core.estimation.link_measures import LinkMeasures
 from ..core.estimation.low_pass import LowPassSteps
 from ..core.estimation.observers.observer_state import ObserverPlan
 from ..core.estimation.observers.quantities import Observation
+from ..core.estimation.residual_model import ResidualModel
 from ..core.motion.control import TorqueCommand
 from ..core.outputs import OUTPUTS, VALIDITY_LABELS
 from ..core.robot.actuated_robot import Source
@@ -38,7 +39,7 @@ from ..nodes.outputs.dynamics.commands import ALWAYS, settings_of
 from ..nodes.outputs.external_wrenches import contact_flags, observable_step, wrench_outputs
 from ..nodes.outputs.external_wrenches.flag_step import MonitoredFlag, take_flag
 from ..nodes.outputs.external_wrenches.observable_wrenches import ObservableWrench
-from ..nodes.outputs.external_wrenches.residual_step import PoseOffset
+from ..nodes.outputs.external_wrenches.residual_step import TorqueOffset, follow_state
 from ..nodes.outputs.external_wrenches.support_contacts import SupportContacts
 from ..nodes.outputs.external_wrenches.support_step import fill_support
 from ..nodes.outputs.external_wrenches.torque_covariance import (
@@ -54,7 +55,7 @@ from ..ros.topics.channel_record import VALID
 TYPES = """\
 #include <stdint.h>
 
-/* Memory of {name}_steps, with its own addresses: do not copy it. {name}_start sets parameters to
+/* Memory of {memories}, with its own addresses: do not copy it. {name}_start sets parameters to
  * the defaults of the nodes; they can be changed then. */
 {type}
 
@@ -63,6 +64,18 @@ TYPES = """\
 HEADER = """\
 void {name}_start({name}_memory *memory);
 
+"""
+
+RESIDUAL_HEADER = """\
+/* Compute the input offset of {name} for a state (positions, velocities and measured efforts of the
+ * joints), before {name}. elapsed is the time since the last call [ns], 0 in the first call and
+ * after a pause.
+ */
+{residual_prototype};
+
+"""
+
+STEPS_HEADER = """\
 /* Compute outputs of a state, after {name}. NaN where the nodes would publish nothing.
  *
  * If it reads external torques, call it for states in which they are valid only, thus after the
@@ -81,7 +94,18 @@ SOURCE = """
 #include <stdint.h>
 #include <string.h>
 {functions}
-{start}
+{start}"""
+
+RESIDUAL_SOURCE = """
+{residual_prototype}
+{{
+  const int64_t at = (int64_t)(intptr_t)memory;
+  memory->loop_state_clock[{elapsed}] = elapsed;
+{residual_calls}
+}}
+"""
+
+STEPS_SOURCE = """
 static void {name}_clear(double *numbers, int count)
 {{
   while (count-- > 0) numbers[count] = NAN;
@@ -132,6 +156,8 @@ class CSteps:
         Returns the formula of the filtered external torques (n,).
     outputs : sequence of pairs
         Name and link of outputs in `BUILDERS`, empty for others.
+    residual : ResidualModel, optional
+        Of which another function computes the offset.
 
     Attributes
     ----------
@@ -146,6 +172,7 @@ class CSteps:
         observed: Observation,
         torque: Callable[[], Formula],
         outputs: Sequence[tuple[str, str]],
+        residual: ResidualModel | None = None,
     ) -> None:
         self._robot, self._observed, self._torque = robot, observed, torque
         self._n = n = len(scalar_joints(robot))
@@ -161,6 +188,13 @@ class CSteps:
         )
         self._records: dict[str, Any] = {}
         self._outputs: list[StepOutput] = []
+        self._offset = TorqueOffset()
+        self._offset.constant = np.zeros(n)
+        self._offset.effort_deviations = self._offset.observed = np.zeros(0)
+        if residual is not None:
+            self._offset.model = residual
+            self._offset.offset = self._offset.copy = self._input('offset', n)
+            self._input('state', 3 * n)
         self._plan = ObserverPlan.of(observed, n)
         self._torques = TorqueObserver(self._parameters)
         self._torques.bind(self._model, NO_MAPPER, self._plan)
@@ -207,7 +241,7 @@ class CSteps:
             self._arrays['observer_step'] = self._plan.steps.numbers
             steps = [LowPassSteps(self._input(each, 3)) for each in filters]
             self._records[name] = TorqueCovariance(
-                self._model, NO_MAPPER, self._torques, self._plan, steps, PoseOffset()
+                self._model, NO_MAPPER, self._torques, self._plan, steps, self._offset
             )
         return self._records[name]
 
@@ -221,6 +255,7 @@ class CSteps:
 
     def _add_flag(self, name: str, link: str) -> None:
         flag = MonitoredFlag(self._n)
+        flag.offset = self._offset
         contact_flags.configure_flag(flag, name, self._parameters.values, self._robot)
         flag.torques = self._model.results[self._external_torque()]
         self._add(name, link, flag.number, take_flag, flag)
@@ -310,40 +345,67 @@ class CSteps:
         for array, numbers in self._arrays.items():
             image.leave_out(array, numbers)
         loop.mapper, loop.state_clock = StampedMessages.__new__(StampedMessages), StateClock()
+        first = []
+        if self._offset.model is not None:
+            loop.state, offset = self._arrays['state'], self._arrays['offset']
+            first = [StepOutput('offset', 'N m | N', offset, follow_state, self._offset)]
         at = image.add('loop', loop)
-        names, functions = typed_c([each.function for each in self._outputs], name)
-        records = [image.add(each.name, each.record) for each in self._outputs]
+        names, functions = typed_c([each.function for each in (*first, *self._outputs)], name)
+        records = [image.add(each.name, each.record) for each in (*first, *self._outputs)]
+        called = [
+            f'{function}(at + {WORD * record}, at + {WORD * at})'
+            for function, record in zip(names, records)
+        ]
         calls = [
-            f'  {name}_set(memory, {word}, (int64_t)(intptr_t){array});'
-            for word, array in image.pointers
+            f'  if ({call} != {VALID}) {name}_clear({each.name}, {each.numbers.size});'
+            for each, call in zip(self._outputs, called[len(first) :])
         ]
-        for each, function, record in zip(self._outputs, names, records):
-            called = f'{function}(at + {WORD * record}, at + {WORD * at})'
-            calls.append(
-                f'  if ({called} != {VALID}) {name}_clear({each.name}, {each.numbers.size});'
-            )
-        written = [each.name for each in self._outputs]
-        read = dict.fromkeys(array for _, array in image.pointers if array not in written)
-        arrays = [
-            f',\n    {"const " * (array in read)}double {array}[{self._arrays[array].size}]'
-            for array in (*read, *written)
-        ]
+        ours = [pair for pair in image.pointers if first and pair[1] in ('state', 'offset')]
+        others = [pair for pair in image.pointers if pair not in ours]
+        steps, step_calls = self._function(f'{name}_steps', self._outputs, others)
+        residual, residual_calls = self._function(f'{name}_residual', first, ours)
+        kinds = ['residual'] * bool(first) + ['steps'] * bool(self._outputs)
         texts = {
             'name': name,
             'type': image.type,
             'start': image.start,
             'functions': '\n'.join(functions),
-            'calls': '\n'.join(calls),
+            'calls': '\n'.join([*step_calls, *calls]),
             'units': ''.join(f'\n *   {each.name} [{each.unit}]' for each in self._outputs),
-            'prototype': f'void {name}_steps(\n    {name}_memory *memory,\n    int64_t elapsed'
-            f'{"".join(arrays)})',
+            'prototype': steps,
+            'residual_prototype': residual,
+            'residual_calls': '\n'.join([*residual_calls, f'  {called[0]};']),
+            'memories': ' and '.join(f'{name}_{each}' for each in kinds),
             'elapsed': StateClock.fields['elapsed'].place,
             'accepted': StampedMessages.fields['accepted'].place,
         }
+        header, source = HEADER, SOURCE
+        if first:
+            header, source = header + RESIDUAL_HEADER, source + RESIDUAL_SOURCE
+        if self._outputs:
+            header, source = header + STEPS_HEADER, source + STEPS_SOURCE
         before, end, after = code.header.rpartition('#ifdef __cplusplus')
         before = before.replace(end, TYPES.format(**texts) + end, 1)
-        header = f'{before}{HEADER.format(**texts)}{end}{after}'
-        return replace(code, header=header, source=code.source + SOURCE.format(**texts))
+        header = f'{before}{header.format(**texts)}{end}{after}'
+        return replace(code, header=header, source=code.source + source.format(**texts))
+
+    def _function(
+        self, name: str, outputs: Sequence[StepOutput], pointers: Sequence[tuple[int, str]]
+    ) -> tuple[str, list[str]]:
+        """Return the prototype of a function, and the lines that set its arrays in the memory."""
+        robot, _, _ = name.rpartition('_')
+        written = [each.name for each in outputs]
+        read = dict.fromkeys(array for _, array in pointers if array not in written)
+        arrays = [
+            f',\n    {"const " * (array in read)}double {array}[{self._arrays[array].size}]'
+            for array in (*read, *written)
+        ]
+        sets = [
+            f'  {robot}_set(memory, {word}, (int64_t)(intptr_t){array});'
+            for word, array in pointers
+        ]
+        prototype = f'void {name}(\n    {robot}_memory *memory,\n    int64_t elapsed'
+        return f'{prototype}{"".join(arrays)})', sets
 
 
 SUPPORT = ('support', 'contact_wrench', 'contact_wrench_covariance')

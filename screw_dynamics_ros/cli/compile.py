@@ -53,7 +53,6 @@ from ..core.motion.laws.law_source import LawSource, options_of
 from ..core.robot.c_model import c_model
 from ..core.robot.functions import FUNCTIONS, Output
 from ..entry import DONE
-from .c_outputs import COutputs
 from .command_line import add_robot, command_parser, execute, option, robot_text, write_file
 
 
@@ -82,12 +81,18 @@ def source_code(robot: Robot, text: str, name: str, options: argparse.Namespace)
     if options.law:
         law = LawSource(options.law).law
         return c_law(law.on(robot, **options_of(options.law_options)), name, hash_)
-    chosen = COutputs(robot, options.observer)
+    functions = [*map(parse_output, options.outputs)]
+    if not options.named:
+        return robot.c_source(name, *functions, separate=options.separate)
+    from .c_outputs import COutputs, residual_of_file  # parts of the nodes, which need ROS
+
+    residual = None if options.residual is None else residual_of_file(options.residual, robot)
+    chosen = COutputs(robot, options.observer, residual)
     for text in options.named:
         chosen.add(text)
     if options.target and chosen.has_steps:
         raise ArgumentError('--target: the second function needs a compiler of C, leave it out')
-    return chosen.c_source(name, [*map(parse_output, options.outputs)], options.separate)
+    return chosen.c_source(name, functions, options.separate)
 
 
 def files(code: CSource, name: str, options: argparse.Namespace) -> dict[str, bytes]:
@@ -125,6 +130,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         default='static',
         choices=OBSERVERS,
     )
+    add(
+        '--residual FILE',
+        'residuals by identify --residual: NAME_residual computes the input offset of --output',
+        Path,
+    )
     add('--law LAW', 'a control law instead of outputs', default='')
     add(
         '--law-option NAME=VALUE',
@@ -161,6 +171,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         parser.error('give either outputs, --law or --model-library')
     if options.law_options and not options.law:
         parser.error('--law-option needs --law')
+    if options.residual is not None and not options.named:
+        parser.error('--residual needs --output')
     if options.links and not options.model_library:
         parser.error('--link needs --model-library')
     return options

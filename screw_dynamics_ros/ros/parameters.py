@@ -8,32 +8,31 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rcl_interfaces.msg import (
-    FloatingPointRange,
-    IntegerRange,
-    ParameterDescriptor,
-    SetParametersResult,
-)
-from rclpy.node import Node
-from rclpy.parameter import Parameter
-
 from ..core.errors import ArgumentError, ScrewDynamicsError
-from .compatibility import call_after_parameters_are_set, call_before_parameters_are_set
 from .process.faults import FAULTS
 from .process.state_lock import STATE_LOCK
+
+with suppress(ModuleNotFoundError):  # commands without ROS read and check the tables
+    from rcl_interfaces.msg import (
+        FloatingPointRange,
+        IntegerRange,
+        ParameterDescriptor,
+        SetParametersResult,
+    )
+    from rclpy.node import Node
+    from rclpy.parameter import Parameter
+
+    from .compatibility import call_after_parameters_are_set, call_before_parameters_are_set
 
 ATTRIBUTE = '_screw_dynamics_parameters'  # attribute of a node with its tables
 
 Value = bool | int | float | str | list[float] | list[str]
 
-#: For scalar types: range field of the descriptor, its type, type of its bounds, largest bound.
-RANGES = {
-    Parameter.Type.DOUBLE: ('floating_point_range', FloatingPointRange, float, 1e308),
-    Parameter.Type.INTEGER: ('integer_range', IntegerRange, int, 2**62),
-}
+MAX_BOUNDS = {float: 1e308, int: 2**62}  # in descriptors
 
 
 @dataclass(frozen=True)
@@ -73,20 +72,26 @@ class Specification:
     @property
     def kind(self) -> Parameter.Type:
         """The type of all values: a parameter never changes it."""
+        if self._is_text_list:
+            return Parameter.Type.STRING_ARRAY
         if isinstance(self.default, list):
-            is_text = any(isinstance(element, str) for element in self.default)
-            return Parameter.Type.STRING_ARRAY if is_text else Parameter.Type.DOUBLE_ARRAY
+            return Parameter.Type.DOUBLE_ARRAY
         return Parameter.Type.from_parameter_value(self.default)
+
+    @property
+    def _is_text_list(self) -> bool:
+        listed = self.default if isinstance(self.default, list) else []
+        return any(isinstance(element, str) for element in listed)
 
     @property
     def range(self) -> str:
         """The allowed values, as text."""
         words = [f'one of: {", ".join(self.choices)}'] if self.choices else []
-        if self.kind == Parameter.Type.STRING_ARRAY:
+        if self._is_text_list:
             words = [f'any of: {", ".join(self.choices)}'] if self.choices else []
-        elif self.kind == Parameter.Type.DOUBLE_ARRAY:
+        elif isinstance(self.default, list):
             words.append(f'each {self._bounds}')
-        elif self.kind in (Parameter.Type.DOUBLE, Parameter.Type.INTEGER):
+        elif type(self.default) in MAX_BOUNDS:
             words.append(self._bounds)
         if self.size is not None:
             words.append(f'{self.size} elements')
@@ -107,13 +112,18 @@ class Specification:
     def descriptor(self) -> ParameterDescriptor:
         """The rcl_interfaces/ParameterDescriptor; ROS has ranges for single numbers only."""
         bounds: dict[str, Any] = {}
-        if self.kind in RANGES and (math.isfinite(self.minimum) or math.isfinite(self.maximum)):
-            field, range_type, number, largest = RANGES[self.kind]
+        number: Any = type(self.default)
+        if number in MAX_BOUNDS and (math.isfinite(self.minimum) or math.isfinite(self.maximum)):
             limits = [
-                number(value if math.isfinite(value) else math.copysign(largest, value))
+                number(value if math.isfinite(value) else math.copysign(MAX_BOUNDS[number], value))
                 for value in (self.minimum, self.maximum)
             ]
-            bounds = {field: [range_type(from_value=limits[0], to_value=limits[1])]}
+            name, kind = (
+                ('integer_range', IntegerRange)
+                if number is int
+                else ('floating_point_range', FloatingPointRange)
+            )
+            bounds = {name: [kind(from_value=limits[0], to_value=limits[1])]}
         return ParameterDescriptor(
             name=self.name,
             type=self.kind.value,
@@ -167,7 +177,7 @@ class Specification:
 
     def _convert_list(self, value: Any) -> Value:
         value = self._listed(value)
-        is_text = self.kind == Parameter.Type.STRING_ARRAY
+        is_text = self._is_text_list
         if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
             raise self._error(value, f'must be a list of {"texts" if is_text else "numbers"}')
         if is_text:

@@ -15,7 +15,6 @@ pytest.importorskip('rclpy')
 import rclpy
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from std_msgs.msg import String
 
 from screw_dynamics_ros.cli import compile as command
 from screw_dynamics_ros.cli.c_outputs import NOT_EXPORTED, COutputs
@@ -30,11 +29,16 @@ from screw_dynamics_ros.core.outputs import OUTPUTS
 from screw_dynamics_ros.entry import DONE
 from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
 from screw_dynamics_ros.nodes.outputs.dynamics.reference import follow
+from screw_dynamics_ros.nodes.outputs.external_wrenches.residual_recordings import (
+    model_text,
+    of_text,
+)
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.nodes.outputs.kinematics.kinematics_outputs import Kinematics
 from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID
 from support.cpp_programs import COMPILER, FLAGS, STRICT, needs_compilers
 from support.host_bench import Bench, serialized
+from support.residual_models import some_model
 from support.robots import urdf_path
 
 pytestmark = needs_compilers
@@ -88,8 +92,6 @@ def bench(monkeypatch, ros_domain):
     made = Bench(monkeypatch, Groups, 'all', model_state=['all'])
     yield made
     made.close()
-    for node in made.part.nodes:
-        node.destroy_node()
     rclpy.shutdown()
 
 
@@ -145,6 +147,13 @@ class CProgram:
         self.library.made_steps(first, ctypes.c_int64(elapsed), *others)
         return {name: array.copy() for name, array in self.outputs.items()}
 
+    def residual(self, state, elapsed):
+        """Compute the offset."""
+        offset = np.zeros(len(state) // 3)
+        memory, *arrays = map(address, (self.words, state, offset))
+        self.library.made_residual(memory, ctypes.c_int64(elapsed), *arrays)
+        return offset
+
     def set(self, **values):
         """Set numbers of the memory, wherever their names end so."""
         for end, value in values.items():
@@ -163,24 +172,32 @@ def set_parameters(node, values):
     assert all(each.successful for each in done), done
 
 
-@pytest.mark.parametrize('observer', OBSERVERS)
-def test_functions_in_c_give_the_numbers_of_the_messages(bench, tmp_path, observer):
+@pytest.mark.parametrize(
+    ('observer', 'has_model'), [*((name, False) for name in OBSERVERS), ('momentum', True)]
+)
+def test_functions_in_c_give_the_numbers_of_the_messages(bench, tmp_path, observer, has_model):
     """All outputs with a formula, with the memories of observers and filters over many states.
 
-    Those that do not depend on the observer with one of them.
+    Those that do not depend on the observer with one of them. With a model of residuals, too.
     """
     exported = EXPORTED if observer == 'kalman' else OBSERVED
     host, estimator = bench.host, bench.part.estimator
     set_parameters(bench.part.nodes[1], {**VALUES, 'observer': observer})
-    host.source.receive(String(data=ARM))
-    bench.finish()
+    bench.describe(ARM)
     bench.part._transforms.look()  # no other node has the frames
     # The reference is written below: states are beyond the limits of the fingers.
     steps = host.states.stages
     host.states.stages = [s for s in steps if not s.prepare or s.prepare.function is not follow]
     robot, joints = host.model.robot, host.mapper.joints
     n = len(joints)
-    made = CProgram(tmp_path, ARM, exported, '--observer', observer)
+    arguments = ['--observer', observer]
+    if has_model:
+        model = some_model(n=n, turning=[1] * (n - 1) + [0])
+        (tmp_path / 'residual.yaml').write_text(model_text(joints, TERMS, model))
+        arguments += ['--residual', str(tmp_path / 'residual.yaml')]
+        found = of_text('', (tmp_path / 'residual.yaml').read_text(), joints, None)
+        estimator._tare.residuals._use(found)
+    made = CProgram(tmp_path, ARM, exported, *arguments)
     rng, channels = np.random.default_rng(1), {c.name: c for c in host.states.channels if c.name}
     shares, reference = np.array([1.0, 0.0, 1.0, 1.0, 1.0]), np.zeros(4 * n)
     set_parameters(
@@ -224,6 +241,9 @@ def test_functions_in_c_give_the_numbers_of_the_messages(bench, tmp_path, observ
             'observer_parameters': np.concatenate(values) if values else [0.0],
             'torque_weights': torque, 'wrench_weights': wrench, 'contact': [0.001, 0.2, 0.02],
         }  # fmt: skip
+        if has_model:
+            given['offset'] = made.residual(np.r_[q, v, tau], 0 if first else round(1e9 * STEP))
+            np.testing.assert_array_equal(given['offset'], estimator._tare.record.offset)
         results = made(given)
         if is_settled:
             results = {**results, **made.steps(given, round(1e9 * STEP) if was_settled else 0)}
@@ -242,14 +262,13 @@ def test_functions_in_c_give_the_numbers_of_the_messages(bench, tmp_path, observ
             np.testing.assert_allclose(sent, result.ravel(), rtol=1e-9, atol=1e-9, err_msg=name)
             compared[name] += 1
     assert all(compared.values()), compared
-    assert flags == {0.0, 1.0}
+    assert flags == {0.0, 1.0} or has_model
 
 
 def test_commands_are_those_of_the_node(bench, tmp_path):
     """With ramp, limits, a blend, a pause, and zero after the robot is disabled."""
     host, dynamics = bench.host, bench.part.nodes[0]
-    host.source.receive(String(data=ARM))
-    bench.finish()
+    bench.describe(ARM)
     joints = host.mapper.joints
     set_parameters(dynamics, {'joints': list(joints), 'enabled': False})
     set_parameters(dynamics, {'ramp_time': 0.05, 'blend_time': 0.04, 'effort_limit_factor': 0.3})

@@ -29,9 +29,9 @@ from support.robots import joint, links, robot, urdf_path
 
 
 @pytest.mark.parametrize('module', ['mujoco', 'pinocchio'])
-@pytest.mark.parametrize('name', ['panda_description/urdf/panda', 'kinova', 'solo12', 'tiago_pro'])
+@pytest.mark.parametrize('name', ['panda_description/urdf/panda', 'kinova', 'solo12'])
 def test_real_robots_agree(name, module):
-    """An arm with mimic joints, one with continuous joints, a quadruped, a mobile robot."""
+    """An arm with mimic joints, one with continuous joints, a quadruped."""
     text = urdf_path(name).read_text(encoding='utf-8')
     result = compared(peer_of(module, text, read_urdf(text)))
     assert result.agrees

@@ -48,7 +48,6 @@ def loop_bench(monkeypatch, ros_domain):
     """Return a function that makes a node whose joint states go through the compiled loop."""
     rclpy = pytest.importorskip('rclpy')
     pytest.importorskip('llvmlite')
-    from std_msgs.msg import String
 
     from screw_dynamics_ros.ros.topics.channel import Channel
     from support.loop_bench import LoopBench
@@ -63,8 +62,7 @@ def loop_bench(monkeypatch, ros_domain):
             channel.listeners = int(channel.topic == topic)
 
         monkeypatch.setattr(Channel, 'count_listeners', count_listeners)
-        made[-1].host.source.receive(String(data=PLANAR))
-        made[-1].finish()
+        made[-1].describe(PLANAR)
         return made[-1]
 
     yield make

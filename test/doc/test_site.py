@@ -34,6 +34,14 @@ def test_every_page_is_there(site):
     assert {page for page in pages if not (site / page).exists()} == set()
 
 
+def test_all_pages_are_listed_for_programs(site):
+    text = (site / 'llms.txt').read_text(encoding='utf-8')
+    listed = set(re.findall(r'^- \[.+\]\((\S+\.html)\)', text, re.MULTILINE))
+    assert {str(page.relative_to(DOC).with_suffix('.html')) for page in DOC.rglob('*.md')} <= listed
+    assert all((site / page).exists() for page in listed)
+    assert '(start/recipes.html): Short programs for the usual tasks' in text
+
+
 @pytest.mark.parametrize('name', SAID)
 def test_examples_have_outputs_and_pictures(site, name):
     text = (site / 'gallery' / f'{name}.html').read_text(encoding='utf-8')

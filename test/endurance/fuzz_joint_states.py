@@ -30,10 +30,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from garbage import SECOND, Garbage
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / 'benchmarks'))
+sys.path += [str(ROOT / 'benchmarks'), str(ROOT / 'test')]
 
 from node_latency import (  # noqa: E402
     CONDITIONAL,
@@ -42,6 +41,8 @@ from node_latency import (  # noqa: E402
     outputs_of,
     publish_description,
 )
+
+from support.garbage import SECOND, Garbage  # noqa: E402
 
 BURST = 50
 DEADLINE = 2.0  # s within which a good message is answered on all topics

@@ -28,7 +28,8 @@ from typing import Any
 
 from fuzz_joint_states import Violations, check_finite, check_response, check_status, memory
 from fuzz_nodes_cases import CASES, Goals
-from garbage import NAMES, NUMBERS, SECOND, Garbage
+
+from support.garbage import NAMES, NUMBERS, SECOND, Garbage
 
 ROOT = Path(__file__).resolve().parents[2]
 BATCH = 20  # messages on each topic in a round

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,9 +13,9 @@ from typing import Any
 import numpy as np
 import yaml
 from fuzz_joint_states import ROOT, restore
-from garbage import NUMBERS, SECOND
 
-sys.path.append(str(ROOT / 'test'))
+from support.garbage import NUMBERS, SECOND
+
 CONTROLLER = '/joint_trajectory_controller/follow_joint_trajectory'
 PLATFORM = ROOT / 'config' / 'parallel' / 'stewart_gough.yaml'
 RADIUS = 0.1  # m, of wheels

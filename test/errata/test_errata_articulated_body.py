@@ -28,7 +28,7 @@ from support.models import random_description
 from support.planar_2r import planar_2r
 
 SWAP = np.eye(6)[[3, 4, 5, 0, 1, 2]]
-SEEDS = pytest.mark.parametrize('seed', range(3))
+SEEDS = pytest.mark.parametrize('seed', range(2))
 WRONG = 1e-2  # least deviation of a printed formula that counts as wrong
 
 
@@ -123,9 +123,7 @@ def test_forward_dynamics_in_the_books_notation(seed):
 @SEEDS
 @pytest.mark.parametrize('printed', ['E-15', 'E-16', 'E-17', 'E-18', 'E-19'])
 def test_printed_forms_give_wrong_accelerations(printed, seed):
-    """C-052, C-148: P^S = D P^T D on wrenches (E-15), signs of (6.27) (E-16), no bias acceleration
-    inward (E-17), (f; m) added to (m; f) (E-18), X_0 = g (E-19).
-    """
+    """C-052, C-148: P^S (E-15), signs (E-16), bias (E-17), (f; m) + (m; f) (E-18), X_0 (E-19)."""
     chain = make_chain(seed)
     right = chain.robot.forward_dynamics(chain.q, chain.v, chain.tau)
     assert np.abs(forward_dynamics(chain, printed) - right).max() > WRONG

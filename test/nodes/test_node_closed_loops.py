@@ -6,9 +6,6 @@
 import numpy as np
 import pytest
 import yaml
-
-pytest.importorskip('rclpy')
-
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from tf2_msgs.msg import TFMessage

@@ -4,10 +4,6 @@
 """Which parameters others can change while a controller acts on torques."""
 
 import pytest
-
-pytest.importorskip('rclpy')
-
-import rclpy
 from rclpy.parameter import Parameter
 
 from screw_dynamics_ros.nodes.known_parameters import all_parameters, own_parameters
@@ -22,12 +18,9 @@ LIMIT, MODELED, FREE = (
 
 
 @pytest.fixture
-def bench(request, monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = Bench(monkeypatch, backend='python', **getattr(request, 'param', {}))
-    yield made
-    made.close()
-    rclpy.shutdown()
+def bench(request, monkeypatch, keep):
+    made = keep(Bench(monkeypatch, backend='python', **getattr(request, 'param', {})))
+    return made
 
 
 def change(bench, name, value):

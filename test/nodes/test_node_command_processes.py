@@ -7,9 +7,6 @@ import signal
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from rclpy.duration import Duration
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState

@@ -12,16 +12,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.duration import Duration
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -123,8 +120,7 @@ class Controlled:
             self.timer.callback()
 
     def describe(self, text):
-        self.bench.host.source.receive(String(data=text))
-        self.bench.finish()
+        self.bench.describe(text)
 
     def set(self, **values):
         for name, value in values.items():
@@ -382,8 +378,7 @@ def test_limits_are_named(following):
     assert not result.successful
     assert "limited_joints: the robot has no joint 'nose'" in result.reason
     other = PANDA.replace(JOINTS[3], 'elbow')  # a robot without the joint takes other parameters
-    following.bench.host.source.receive(String(data=other))
-    following.bench.finish()
+    following.bench.describe(other)
     following.bench.host.keep_house()
     (result,) = following.bench.node.set_parameters([Parameter('blend_time', value=0.2)])
     assert result.successful, result.reason

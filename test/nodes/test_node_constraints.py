@@ -11,9 +11,6 @@ import re
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 

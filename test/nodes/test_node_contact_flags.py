@@ -5,14 +5,10 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
-from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy
 from rclpy.serialization import deserialize_message
-from std_msgs.msg import Bool, String
+from std_msgs.msg import Bool
 
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.nodes.outputs.external_wrenches import contact_flags
@@ -48,8 +44,7 @@ class Pushes:
         self.stamp = self.bench.clock.time_ns() + 10**9
 
     def take(self, text):
-        self.bench.host.source.receive(String(data=text))
-        self.bench.finish()
+        self.bench.describe(text)
 
     def push(self, *torque, step=STEP, **lost):
         """Return contact and collision as published, None for what is not."""
@@ -66,9 +61,7 @@ class Pushes:
         )
 
     def set(self, **values):
-        results = self.bench.node.set_parameters_atomically(
-            [Parameter(name, value=value) for name, value in values.items()]
-        )
+        results = self.bench.set(**values)
         self.bench.finish()
         return results.successful, results.reason
 
@@ -78,12 +71,8 @@ class Pushes:
 
 
 @pytest.fixture
-def arm(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = Pushes(monkeypatch, **FLAGS)
-    yield made
-    made.bench.close()
-    rclpy.shutdown()
+def arm(monkeypatch, keep):
+    return keep(Pushes(monkeypatch, **FLAGS))
 
 
 def test_two_levels_with_hysteresis_and_durations(arm):

@@ -5,17 +5,11 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
-import rclpy
 from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
-from std_msgs.msg import String
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.lie import quaternions
@@ -25,6 +19,7 @@ from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import Wr
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
+from support.sequences import run_sequences
 
 PANDA = urdf_path('panda').read_text()
 LOOSE = PANDA.replace('panda_link7', 'palm')  # another robot: another name of a link
@@ -39,23 +34,21 @@ def robot():
 
 
 @pytest.fixture
-def bench(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = Bench(
-        monkeypatch,
-        WrenchEstimator,
-        'wrench_estimator',
-        max_delay=10.0,
-        backend='auto',
-        contact_torque_deviation=[0.1],
-        frame_prefix='left_',
+def bench(monkeypatch, keep):
+    made = keep(
+        Bench(
+            monkeypatch,
+            WrenchEstimator,
+            'wrench_estimator',
+            max_delay=10.0,
+            backend='auto',
+            contact_torque_deviation=[0.1],
+            frame_prefix='left_',
+        )
     )
-    made.host.source.receive(String(data=PANDA))
-    made.finish()
+    made.describe(PANDA)
     made.host.states.look_for_listeners()
-    yield made
-    made.close()
-    rclpy.shutdown()
+    return made
 
 
 def effort(robot, *wrenches):
@@ -193,8 +186,7 @@ class Sequence(RuleBasedStateMachine):
     @rule(text=st.sampled_from([PANDA, LOOSE]))
     def describe(self, text):
         self.link = 'left_panda_link7' if text is PANDA else 'left_palm'
-        self.bench.host.source.receive(String(data=text))
-        self.bench.finish()
+        self.bench.describe(text)
         self.bench.host.states.look_for_listeners()
         self.since = 0
 
@@ -230,14 +222,4 @@ class Sequence(RuleBasedStateMachine):
 @pytest.mark.filterwarnings('ignore')
 def test_any_order(bench, robot):
     Sequence.bench, Sequence.robot = bench, robot
-    run_state_machine_as_test(
-        Sequence,
-        settings=settings(
-            max_examples=4,
-            stateful_step_count=8,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_sequences(Sequence, 8, few=4)

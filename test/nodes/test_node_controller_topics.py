@@ -3,10 +3,6 @@
 
 """The reference of an admittance controller over DDS: zeros without joint states, and last."""
 
-import pytest
-
-pytest.importorskip('rclpy')
-
 from geometry_msgs.msg import WrenchStamped
 
 from screw_dynamics_ros.core import Robot

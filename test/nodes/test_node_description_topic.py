@@ -4,9 +4,6 @@
 """The robot description of the parameter on the topic, as robot_state_publisher has it there."""
 
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
@@ -24,21 +21,15 @@ PLANAR, PANDA = urdf_path('planar_2r').read_text(), urdf_path('panda').read_text
 
 
 @pytest.fixture
-def launch(monkeypatch, ros_domain):
+def launch(monkeypatch, keep):
     """Make the node with parameters; it has not looked round yet."""
-    rclpy.init(domain_id=ros_domain)
-    made = []
 
     def make(**parameters):
-        bench = Bench(monkeypatch, kinematics_outputs.Kinematics, 'kinematics', **parameters)
-        made.append(bench)
+        bench = keep(Bench(monkeypatch, kinematics_outputs.Kinematics, 'kinematics', **parameters))
         bench.finish()
         return bench
 
-    yield make
-    for bench in made:
-        bench.close()
-    rclpy.shutdown()
+    return make
 
 
 @pytest.fixture
@@ -63,8 +54,7 @@ def topic(bench):
 
 def hear(bench, text):
     """Let what this node has published come back to it, as the middleware does."""
-    bench.host.source.receive(String(data=text))
-    bench.finish()
+    bench.describe(text)
 
 
 def heard_later(bench):

@@ -3,15 +3,11 @@
 
 """Driver presets in nodes: accepted, and active between defaults and parameters of one's own."""
 
-import pytest
-
-pytest.importorskip('rclpy')
-
 import numpy as np
-import rclpy
+import pytest
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Header, String
+from std_msgs.msg import Header
 
 from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from screw_dynamics_ros.ros.drivers import find_driver, presets
@@ -27,20 +23,16 @@ PARAMETER = 'use_currents_as_efforts'
 
 
 @pytest.mark.parametrize('name', presets(FOLDER))
-def test_terms_are_active(name, monkeypatch, ros_domain):
+def test_terms_are_active(name, monkeypatch, keep):
     """Of what efforts contain, and of what the robot adds to commands."""
     driver = find_driver(name, FOLDER)
-    rclpy.init(domain_id=ros_domain)
     given = {**driver.parameters['/**'], **driver.parameters['/**/dynamics']}
-    bench = Bench(monkeypatch, **given)
-    bench.host.source.receive(String(data=urdf_path('planar_2r').read_text()))
-    bench.finish()
+    bench = keep(Bench(monkeypatch, **given))
+    bench.describe(urdf_path('planar_2r').read_text())
     compensated = driver.terms('/**/dynamics', 'compensated_terms')
     contained = driver.terms('/**', 'effort_terms')
     assert list(bench.part.shares) == [term not in compensated for term in TERMS]
     assert list(bench.host.effort_shares) == [term in contained for term in TERMS]
-    bench.close()
-    rclpy.shutdown()
 
 
 def test_a_preset_between_defaults_and_parameters_of_ones_own(start, connect, tmp_path):

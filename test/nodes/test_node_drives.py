@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip('pinocchio')
-pytest.importorskip('rclpy')
 
 import yaml
 from geometry_msgs.msg import WrenchStamped

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip('pinocchio')
-pytest.importorskip('rclpy')
 
 import pinocchio as pin
 from sensor_msgs.msg import JointState

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip('pinocchio')
-pytest.importorskip('rclpy')
 
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState

@@ -11,9 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip('rclpy')
-
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 

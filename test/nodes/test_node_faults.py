@@ -9,9 +9,6 @@ The same for each node that is not hosted with others; those are in test_node_ho
 from operator import attrgetter
 
 import pytest
-
-pytest.importorskip('rclpy')
-
 from geometry_msgs.msg import TwistStamped, WrenchStamped
 from sensor_msgs.msg import JointState
 
@@ -20,7 +17,6 @@ from screw_dynamics_ros.nodes.mobile_base.odometry_node import OdometryNode
 from screw_dynamics_ros.nodes.parallel.platform_node import PlatformNode
 from screw_dynamics_ros.nodes.simulation.simulator import Simulator
 from screw_dynamics_ros.ros.diagnostics import Level
-from support.node_bench import NodeBench
 
 WHEELS = {
     'wheel_radius': 0.1,
@@ -28,19 +24,6 @@ WHEELS = {
     'left_wheel_names': ['left'],
     'right_wheel_names': ['right'],
 }
-
-
-@pytest.fixture
-def make(ros_domain, monkeypatch):
-    made = []
-
-    def make_bench(kind, **parameters):
-        made.append(NodeBench(ros_domain, monkeypatch, kind, **parameters))
-        return made[-1]
-
-    yield make_bench
-    for bench in made:
-        bench.close()
 
 
 @pytest.mark.parametrize(
@@ -53,8 +36,10 @@ def make(ros_domain, monkeypatch):
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else '',
 )
-def test_a_callback_that_raises(make, monkeypatch, capfd, kind, parameters, topic, message, broken):
-    bench = make(kind, **parameters)
+def test_a_callback_that_raises(
+    node_bench, monkeypatch, capfd, kind, parameters, topic, message, broken
+):
+    bench = node_bench(kind, **parameters)
     owner, _, name = f'tested.{broken}'.rpartition('.')
     with monkeypatch.context() as patch:
         patch.setattr(attrgetter(owner)(bench), name, None)
@@ -69,9 +54,9 @@ def test_a_callback_that_raises(make, monkeypatch, capfd, kind, parameters, topi
     assert topic in fault.values[0].key
 
 
-def test_a_request_that_raises(make, monkeypatch, capfd):
+def test_a_request_that_raises(node_bench, monkeypatch, capfd):
     """It is answered, too."""
-    bench = make(PlatformNode)
+    bench = node_bench(PlatformNode)
     monkeypatch.setattr(bench.tested, '_tracker', None)
     response = bench.trigger('reset')
     assert not response.success

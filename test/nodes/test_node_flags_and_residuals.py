@@ -4,10 +4,6 @@
 """Flags and the residual map through DDS: a late subscriber, services, diagnostics."""
 
 import numpy as np
-import pytest
-
-pytest.importorskip('rclpy')
-
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger

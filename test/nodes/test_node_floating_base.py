@@ -11,7 +11,6 @@ import os
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('pinocchio')
 pytest.importorskip('nav_msgs')
 

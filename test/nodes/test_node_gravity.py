@@ -5,14 +5,8 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
-import rclpy
 from geometry_msgs.msg import TransformStamped
-from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
-from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core.errors import MissingStateError
@@ -29,21 +23,10 @@ CUTOFF = 3.0  # Hz
 
 
 @pytest.fixture
-def bench(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = Bench(monkeypatch, max_delay=10.0, state_timeout=0.0, gravity_cutoff=CUTOFF)
-    made.host.source.receive(String(data=PLANAR))
-    made.finish()
-    yield made
-    made.close()
-    rclpy.shutdown()
-
-
-def configure(bench, **values):
-    result = bench.node.set_parameters_atomically(
-        [Parameter(name, value=value) for name, value in values.items()]
-    )
-    assert result.successful, result.reason
+def bench(monkeypatch, keep):
+    made = keep(Bench(monkeypatch, max_delay=10.0, state_timeout=0.0, gravity_cutoff=CUTOFF))
+    made.describe(PLANAR)
+    return made
 
 
 def show(bench, q=(0.3, -0.5), seconds=0.004):
@@ -94,7 +77,7 @@ def status(bench):
 
 def test_by_transforms(bench):
     """Rotations multiply along the chain world, lift, base; yaw does not matter."""
-    configure(bench, gravity_source='tf')
+    assert bench.set(gravity_source='tf').successful
     assert 'ends at' in ' '.join(status(bench).texts)
     np.testing.assert_array_equal(show(bench)[0], DOWN)  # that of the parameter until then
     move(bench, ('world', 'lift', YAW), static=True)
@@ -108,19 +91,19 @@ def test_by_transforms(bench):
     assert answered
     assert status(bench).level == Level.ERROR
     assert 'the last vector stays active' in ' '.join(status(bench).texts)
-    configure(bench, on_gravity_loss='stop')
+    assert bench.set(on_gravity_loss='stop').successful
     assert not show(bench)[1]
     assert 'outputs have stopped' in ' '.join(status(bench).texts)
     move(bench, ('lift', 'base', TILT))
     show(bench, seconds=0.03)
     assert show(bench)[1]
-    configure(bench, gravity_source='parameter')
+    assert bench.set(gravity_source='parameter').successful
     np.testing.assert_array_equal(show(bench)[0], DOWN)
     assert status(bench).level == Level.OK
 
 
 def test_transforms_in_any_order_and_bad_ones(bench):
-    configure(bench, gravity_source='tf', gravity_frame='map')
+    assert bench.set(gravity_source='tf', gravity_frame='map').successful
     chain = bench.host.gravity_source._chain
     move(bench, ('map', 'odom', np.eye(3)), ('odom', 'base', TILT))  # odom comes before base
     bench.host.gravity_source.keep_house()

@@ -8,9 +8,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -66,17 +63,9 @@ BOOKKEEPING = {
 
 
 @pytest.fixture
-def bench(request, monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = Bench(monkeypatch, **getattr(request, 'param', {}))
-    yield made
-    made.close()
-    rclpy.shutdown()
-
-
-def describe(bench, text=BOUNDED):
-    bench.host.source.receive(String(data=text))
-    bench.finish()
+def bench(request, monkeypatch, keep):
+    made = keep(Bench(monkeypatch, **getattr(request, 'param', {})))
+    return made
 
 
 def send(bench, q=(0.1, 0.2)):
@@ -92,7 +81,7 @@ def test_a_robot_too_large_to_be_compiled_is_served(bench, monkeypatch):
     """Its results are those of the compiled model; the limits lowered for a robot of two joints."""
     topics, results = [], []
     for text in (BOUNDED, BOUNDED.replace('planar_2r', 'large')):
-        describe(bench, text)
+        bench.describe(text)
         topics.append(send(bench))
         model = bench.host.states.model
         results.append({name: array.copy() for name, array in model.results.items()})
@@ -111,7 +100,7 @@ def reference(positions=(0.5, -0.5), names=JOINTS, **fields):
 
 
 def test_an_error_in_one_joint_state_drops_it_and_the_next_is_answered(bench):
-    describe(bench)
+    bench.describe(BOUNDED)
     fail = [True]
 
     def consume():
@@ -157,7 +146,7 @@ def test_parts_take_part_by_their_row(bench):
 
     host.parts.append(Watching())
     host.states.stages = host.stages()
-    describe(bench)
+    bench.describe(BOUNDED)
     assert host.model in called
     called.clear()
     send(bench)
@@ -170,7 +159,7 @@ def test_parts_take_part_by_their_row(bench):
 
 @pytest.mark.parametrize('bench', [{'backend': 'auto'}], indirect=True)
 def test_the_walk_of_a_state_to_a_topic_is_short(bench):
-    describe(bench)
+    bench.describe(BOUNDED)
     states, folder = bench.host.states, f'{screw_dynamics_ros.__path__[0]}/'
     states.stages, states.channels = [], [c for c in states.channels if c.topic.endswith('gravity')]
     states.look_for_listeners()
@@ -194,7 +183,7 @@ def test_the_walk_of_a_state_to_a_topic_is_short(bench):
 
 
 def test_stages_act_in_the_order_in_which_they_are_listed(bench):
-    describe(bench)
+    bench.describe(BOUNDED)
     states, seen = bench.host.states, []
     evaluate = bench.host.model.evaluate
     bench.host.model.evaluate = lambda: seen.append('evaluate') or evaluate()
@@ -231,7 +220,7 @@ def test_the_stages_of_a_group_come_after_those_of_the_host(bench):
 
 @pytest.mark.parametrize('stamp', [2147483647 * 10**9 + 10**9 - 1, -1, -(2**31) * 10**9])
 def test_stamps_at_the_ends_of_time_are_answered_or_refused(bench, stamp):
-    describe(bench)
+    bench.describe(BOUNDED)
     message = bytearray(serialized(JOINTS, (0.0, 0.0), 0))
     message[4:12] = (stamp // 10**9).to_bytes(4, 'little', signed=True) + (stamp % 10**9).to_bytes(
         4, 'little'
@@ -244,7 +233,7 @@ def test_stamps_at_the_ends_of_time_are_answered_or_refused(bench, stamp):
 
 
 def test_a_joint_state_that_was_under_way_for_too_long_is_not_answered(bench):
-    describe(bench)
+    bench.describe(BOUNDED)
     for late, is_answered in ((0.0, True), (0.0, True), (0.03, False), (0.0, True)):
         bench.clock.offset += 0.01
         bench.sent.clear()
@@ -259,11 +248,11 @@ def test_a_joint_state_that_was_under_way_for_too_long_is_not_answered(bench):
 
 
 def test_policies_of_parameters_hold_at_once_and_for_the_next_robot(bench):
-    describe(bench)
+    bench.describe(BOUNDED)
     bench.node.set_parameters([Parameter('max_delay', value=0.5)])
     bench.node.set_parameters([Parameter('max_stamp_age', value=2.0)])
     for text in (BOUNDED, BOUNDED.replace('joint2', 'elbow')):
-        describe(bench, text)
+        bench.describe(text)
         assert bench.host.states.policies.max_delay == 0.5
         assert bench.host.mapper.policies is bench.host.states.policies
         assert bench.host.mapper.policies.max_stamp_age == 2.0
@@ -274,7 +263,7 @@ def test_policies_of_parameters_hold_at_once_and_for_the_next_robot(bench):
 
 def test_a_reference_that_comes_before_the_robot_is_followed(bench):
     bench.part.reference.receive(reference())
-    describe(bench)
+    bench.describe(BOUNDED)
     assert bench.part.status().values['feedforward follows'] == 'reference'
     np.testing.assert_array_equal(bench.part.outputs.reference[2:4], [0.5, -0.5])
 
@@ -282,7 +271,7 @@ def test_a_reference_that_comes_before_the_robot_is_followed(bench):
 def test_a_reference_that_came_too_long_before_the_robot_is_told(bench):
     bench.part.reference.receive(reference())
     bench.clock.offset += 1.0
-    describe(bench)
+    bench.describe(BOUNDED)
     status = bench.part.status()
     assert status.level == Level.WARN
     assert 'older than reference_timeout' in status.summary
@@ -304,7 +293,7 @@ def test_a_reference_that_came_too_long_before_the_robot_is_told(bench):
 )
 def test_a_reference_outside_the_limits_is_refused_by_name(bench, message, reason):
     """And the one before stays active."""
-    describe(bench)
+    bench.describe(BOUNDED)
     bench.part.reference.receive(reference((0.25, 0.25)))
     bench.part.reference.receive(message)
     status = bench.part.status()
@@ -314,9 +303,9 @@ def test_a_reference_outside_the_limits_is_refused_by_name(bench, message, reaso
 
 
 def test_a_reference_for_the_robot_before_is_forgotten(bench):
-    describe(bench)
+    bench.describe(BOUNDED)
     bench.part.reference.receive(reference())
-    describe(bench, BOUNDED.replace('joint2', 'elbow'))
+    bench.describe(BOUNDED.replace('joint2', 'elbow'))
     status = bench.part.status()
     assert status.values['feedforward follows'] == 'measured state'
     assert 'refused' not in status.summary
@@ -326,7 +315,7 @@ def test_a_reference_for_the_robot_before_is_forgotten(bench):
 
 
 def test_ages_follow_use_sim_time_when_it_is_set_later(bench):
-    describe(bench)
+    bench.describe(BOUNDED)
     send(bench)
     assert abs(bench.host.mapper.age) < 60.0
     assert bench.node.set_parameters_atomically([Parameter('use_sim_time', value=True)]).successful
@@ -353,25 +342,25 @@ def test_a_volatile_robot_description_is_told_from_none(bench):
 
 
 def test_a_description_that_comes_again_is_not_compiled_again(bench):
-    describe(bench)
+    bench.describe(BOUNDED)
     model = bench.host.model
-    describe(bench)
+    bench.describe(BOUNDED)
     assert bench.host.model.text == model.text
 
 
 def test_the_good_description_again_ends_a_refusal(bench):
-    describe(bench)
+    bench.describe(BOUNDED)
     model = bench.host.model
-    describe(bench, '<robot name="x"/>')
+    bench.describe('<robot name="x"/>')
     assert bench.host.source.descriptions.reason
     assert bench.host.model.text == model.text
-    describe(bench)
+    bench.describe(BOUNDED)
     assert not bench.host.source.descriptions.reason
 
 
 def test_a_robot_with_too_many_joints_is_refused(bench):
     """Anyone can publish one, whose mass matrix would fill the memory to compile."""
-    describe(bench)
+    bench.describe(BOUNDED)
     count = 301
     links = ''.join(f'<link name="l{k}"/>' for k in range(count + 1))
     ends = '<parent link="l{}"/><child link="l{}"/>'
@@ -380,6 +369,6 @@ def test_a_robot_with_too_many_joints_is_refused(bench):
         for k in range(count)
     )
     model = bench.host.model
-    describe(bench, f'<robot name="many">{links}{joints}</robot>')
+    bench.describe(f'<robot name="many">{links}{joints}</robot>')
     assert 'robot many has 301 degrees of freedom' in bench.host.source.descriptions.reason
     assert bench.host.model.text == model.text

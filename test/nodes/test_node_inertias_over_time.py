@@ -7,9 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from builtin_interfaces.msg import Time
 
 from screw_dynamics_ros.core import Robot

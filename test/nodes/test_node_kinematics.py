@@ -7,9 +7,6 @@ import importlib
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from geometry_msgs.msg import TransformStamped, TwistStamped
 from rclpy.duration import Duration

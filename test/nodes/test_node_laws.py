@@ -6,10 +6,6 @@
 `test/endurance/law_trials.py` does it 2000 times with 300 laws, and measures delays and memory.
 """
 
-import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from std_msgs.msg import String
 

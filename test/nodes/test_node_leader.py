@@ -5,9 +5,6 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 

@@ -9,10 +9,6 @@ thread, but only when the sequence says so: whatever comes meanwhile comes in an
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
-import rclpy
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from rclpy.parameter import Parameter
@@ -109,8 +105,7 @@ class LifeCycle(RuleBasedStateMachine):
             ]
             + [Parameter('effort_scale', value=[])]
         )
-        bench.host.source.receive(String(data=ROBOTS['light']))
-        bench.finish()
+        bench.describe(ROBOTS['light'])
         self.values = dict(DEFAULTS)
         self.wanted = self.robot = 'light'
         self.stamp = bench.clock.time_ns()
@@ -290,13 +285,10 @@ def robot_of(name):
 
 
 @pytest.fixture
-def bench(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = Bench(monkeypatch, max_delay=10.0, command_parameters_locked='none')
+def bench(monkeypatch, keep):
+    made = keep(Bench(monkeypatch, max_delay=10.0, command_parameters_locked='none'))
     LifeCycle.bench = made
-    yield made
-    made.close()
-    rclpy.shutdown()
+    return made
 
 
 def test_what_is_active_is_what_was_asked_for_last(bench):

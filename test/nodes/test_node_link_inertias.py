@@ -6,12 +6,10 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('screw_dynamics_msgs.srv._set_link_inertia')
 
 import rclpy
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_msgs import srv
@@ -48,8 +46,7 @@ def running(ros_domain):
 
 @pytest.fixture
 def bench(running):
-    running.host.source.receive(String(data=PANDA))
-    running.finish()
+    running.describe(PANDA)
     for link in ROBOT.link_names:
         set_inertia(running, link, None)
     state(running)
@@ -132,12 +129,10 @@ def test_transitions_and_other_descriptions(bench):
     largest = np.abs(after - before).max()
     np.testing.assert_allclose(found, before + share * (after - before), atol=0.02 * largest)
     heavy = PANDA.replace('<mass value="', '<mass value="1')
-    bench.host.source.receive(String(data=heavy))
-    bench.finish()
+    bench.describe(heavy)
     other = Robot.from_urdf(heavy, friction=False)
     check(bench, with_inertias(other, {'panda_link5': BODIES['panda_link5']}), seconds=20.0)
-    bench.host.source.receive(String(data=PANDA.replace('panda_link5', 'forearm')))
-    bench.finish()
+    bench.describe(PANDA.replace('panda_link5', 'forearm'))
     texts = bench.host.payload_status().texts
     assert any("no inertia of link 'panda_link5'" in text for text in texts)
 

@@ -8,8 +8,6 @@ import pytest
 import yaml
 from scipy.optimize import minimize_scalar
 
-pytest.importorskip('rclpy')
-
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.mechanisms.closures import LoopClosures, read_loop_closures
 from screw_dynamics_ros.core.mechanisms.closures.closure_equations import gap

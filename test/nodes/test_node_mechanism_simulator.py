@@ -6,11 +6,10 @@
 In the process of the tests, whose clock they turn; as a node of its own through DDS.
 """
 
+from functools import partial
+
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
@@ -35,16 +34,8 @@ PERIOD = 20_000_000  # ns
 
 
 @pytest.fixture
-def make(ros_domain, monkeypatch):
-    made = []
-
-    def make_bench(**parameters):
-        made.append(NodeBench(ros_domain, monkeypatch, MechanismSimulator, **parameters))
-        return made[-1]
-
-    yield make_bench
-    for bench in made:
-        bench.close()
+def make(node_bench):
+    return partial(node_bench, MechanismSimulator)
 
 
 @pytest.fixture

@@ -6,10 +6,6 @@
 import numpy as np
 import pytest
 
-from support.robots import robot_id, sampled_robots, urdf_path
-
-pytest.importorskip('rclpy')
-
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.robot.actuated_robot import REST
 from screw_dynamics_ros.nodes.model.actuated import actuated, joints_that_move
@@ -21,6 +17,7 @@ from screw_dynamics_ros.nodes.model.running_model import (
 )
 from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from support.robots import robot_id, sampled_robots, urdf_path
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
 BOX = (

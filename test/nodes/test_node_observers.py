@@ -5,24 +5,17 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
-import rclpy
 from geometry_msgs.msg import WrenchStamped
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     invariant,
     rule,
-    run_state_machine_as_test,
 )
-from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Bool, Float64MultiArray, String
+from std_msgs.msg import Bool, Float64MultiArray
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.estimation.observers.table import OBSERVERS
@@ -31,6 +24,7 @@ from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import Bench, serialized
 from support.plain_observers import FALL, RISE, THRESHOLD, PlainObservers, Step
 from support.robots import urdf_path
+from support.sequences import run_sequences
 
 JOINTS = ('joint1', 'joint2')
 TOPIC = '/life/wrench_estimator/external_torque'
@@ -42,20 +36,17 @@ NAN = float('nan')
 
 
 @pytest.fixture
-def bench(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = Bench(monkeypatch, WrenchEstimator, 'wrench_estimator', max_delay=10.0, backend='python')
-    made.host.source.receive(String(data=PLANAR))
-    made.finish()
-    yield made
-    made.close()
-    rclpy.shutdown()
+def bench(monkeypatch, keep):
+    made = keep(
+        Bench(monkeypatch, WrenchEstimator, 'wrench_estimator', max_delay=10.0, backend='python')
+    )
+    made.describe(PLANAR)
+    return made
 
 
 def set_parameters(bench, **values):
     """Change parameters, and let everything be compiled."""
-    results = bench.node.set_parameters([Parameter(k, value=v) for k, v in values.items()])
-    assert all(each.successful for each in results), results
+    assert bench.set(**values).successful
     bench.finish()
 
 
@@ -219,17 +210,7 @@ def test_random_sequences(bench):
         release_duration=FALL,
     )
     Observers.bench = bench
-    run_state_machine_as_test(
-        Observers,
-        settings=settings(
-            max_examples=8,
-            stateful_step_count=25,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_sequences(Observers, 25, few=8)
 
 
 @pytest.mark.parametrize('observer', OBSERVERS)

@@ -8,9 +8,6 @@ In the process of the tests, whose clock they turn; as a node of its own through
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from geometry_msgs.msg import PoseWithCovarianceStamped, Twist, TwistStamped
 from nav_msgs.msg import Odometry as OdometryMessage
 from rclpy.time import Time
@@ -20,7 +17,6 @@ from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core.mobile import Odometry, WheelNoise, differential_drive
 from screw_dynamics_ros.nodes.mobile_base.odometry_node import OdometryNode
-from support.node_bench import NodeBench
 from support.ros_harness import stamp_of
 
 NAMES = ['right', 'left']
@@ -83,16 +79,8 @@ class Base:
 
 
 @pytest.fixture
-def make(ros_domain, monkeypatch):
-    made = []
-
-    def make_bench(**parameters):
-        made.append(NodeBench(ros_domain, monkeypatch, OdometryNode, **{**WHEELS, **parameters}))
-        return made[-1]
-
-    yield make_bench
-    for bench in made:
-        bench.close()
+def make(node_bench):
+    return lambda **parameters: node_bench(OdometryNode, **{**WHEELS, **parameters})
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip('pinocchio')
-pytest.importorskip('rclpy')
 
 import pinocchio as pin
 from geometry_msgs.msg import TwistStamped, WrenchStamped

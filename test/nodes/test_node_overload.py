@@ -9,13 +9,8 @@ import time
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
-import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
@@ -62,17 +57,13 @@ def test_the_newest_states_are_answered(start, connect, executor):
 
 
 @pytest.fixture
-def bench(monkeypatch, ros_domain):
+def bench(monkeypatch, keep):
     """Return a node whose time stands still, with an executor that runs when we say so."""
-    rclpy.init(domain_id=ros_domain)
-    made = Bench(monkeypatch, max_delay=10.0)
-    made.host.source.receive(String(data=urdf_path('planar_2r').read_text()))
-    made.finish()
+    made = keep(Bench(monkeypatch, max_delay=10.0))
+    made.describe(urdf_path('planar_2r').read_text())
     made.executor = SingleThreadedExecutor()
     made.executor.add_node(made.node)
-    yield made
-    made.close()
-    rclpy.shutdown()
+    return made
 
 
 def show(bench, number):

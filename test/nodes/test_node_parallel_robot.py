@@ -10,9 +10,6 @@ import time
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, TwistStamped, Vector3, Wrench, WrenchStamped
 from sensor_msgs.msg import JointState
@@ -26,7 +23,6 @@ from screw_dynamics_ros.core.mechanisms.parallel import ParallelRobot, example_m
 from screw_dynamics_ros.core.mechanisms.parallel.example_mechanisms import stewart_gough
 from screw_dynamics_ros.nodes.parallel.parameters import TABLE, check, make_robot
 from screw_dynamics_ros.nodes.parallel.platform_node import PlatformNode
-from support.node_bench import NodeBench
 from support.paths import CONFIG
 from support.ros_harness import stamp_of
 
@@ -89,11 +85,9 @@ class Platform(Driver):
 
 
 @pytest.fixture
-def fresh(ros_domain, monkeypatch):
+def fresh(node_bench):
     """The platform near home."""
-    bench = NodeBench(ros_domain, monkeypatch, PlatformNode, publish_tf=True)
-    yield Platform(bench)
-    bench.close()
+    return Platform(node_bench(PlatformNode, publish_tf=True))
 
 
 def numbers(vector):

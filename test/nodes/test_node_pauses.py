@@ -8,15 +8,11 @@ The node runs in this process: it stands still as long as nobody calls it back.
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from geometry_msgs.msg import TwistStamped, WrenchStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
@@ -96,23 +92,16 @@ def test_states_that_come_at_once_are_answered(recorded, connect):
 
 
 @pytest.fixture
-def launch(monkeypatch, ros_domain):
+def launch(monkeypatch, keep):
     """Make a node with parameters, which has a robot and has heard of it once."""
-    rclpy.init(domain_id=ros_domain)
-    made = []
 
     def make(**parameters):
-        bench = Bench(monkeypatch, **parameters)
-        made.append(bench)
-        bench.host.source.receive(String(data=PLANAR))
-        bench.finish()
+        bench = keep(Bench(monkeypatch, **parameters))
+        bench.describe(PLANAR)
         assert answers(bench, bench.clock.time_ns())
         return bench
 
-    yield make
-    for bench in made:
-        bench.close()
-    rclpy.shutdown()
+    return make
 
 
 def answers(bench, sent, stamp=None):

@@ -9,14 +9,11 @@ The node runs in this process (`support.host_bench`), on a clock of ours.
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('screw_dynamics_msgs.srv._set_payload')
 
-import rclpy
 from geometry_msgs.msg import InertiaStamped
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
@@ -29,6 +26,7 @@ from screw_dynamics_ros.core.errors import ErrorCode
 from screw_dynamics_ros.core.lie import se3
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
+from support.sequences import run_sequences
 
 GRAVITY = [1.0, -9.0, 2.0]
 PLANAR = urdf_path('planar_2r').read_text()
@@ -97,8 +95,7 @@ class Machine(RuleBasedStateMachine):
         bench = type(self).bench
         bench.finish()
         ask(bench.node, 'clear_payload', clear_payload())
-        bench.host.source.receive(String(data=ROBOTS['light']))
-        bench.finish()
+        bench.describe(ROBOTS['light'])
         self.robot, self.lines, self.q = 'light', {}, None
         self.state(0.3, -0.5)
 
@@ -253,27 +250,16 @@ def plain(value):
 
 
 @pytest.fixture
-def bench(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = Bench(monkeypatch, max_delay=10.0, gravity=GRAVITY, state_timeout=0.0, age_limit=2.0)
+def bench(monkeypatch, keep):
+    made = keep(
+        Bench(monkeypatch, max_delay=10.0, gravity=GRAVITY, state_timeout=0.0, age_limit=2.0)
+    )
     Machine.bench = made
-    yield made
-    made.close()
-    rclpy.shutdown()
+    return made
 
 
 def test_what_is_carried_is_what_was_asked_for_last(bench):
-    run_state_machine_as_test(
-        Machine,
-        settings=settings(
-            max_examples=40,
-            stateful_step_count=20,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_sequences(Machine, 20)
 
 
 # --- commands ---
@@ -296,8 +282,7 @@ def commanding(bench):
     limits = [Parameter('limited_joints', value=list(JOINTS)), Parameter('enabled', value=True)]
     limits += [Parameter(name, value=[1e3, 1e3]) for name in ('effort_limits', 'effort_rates')]
     assert bench.node.set_parameters_atomically(limits).successful
-    bench.host.source.receive(String(data=ROBOTS['light']))
-    bench.finish()
+    bench.describe(ROBOTS['light'])
     for _ in range(60):
         command_after(bench, 0.05)
     return bench
@@ -358,8 +343,7 @@ def test_parameters_tell_what_a_request_has_set(bench):
 
 
 def test_the_same_parameters_again_replace_what_is_under_way(bench):
-    bench.host.source.receive(String(data=ROBOTS['light']))
-    bench.finish()
+    bench.describe(ROBOTS['light'])
     node, payloads = bench.node, bench.host.payloads
     assert ask(node, 'set_payload', set_payload('parameters', 'tip', 2.0, seconds=100.0)).success
     assert not payloads.is_settled

@@ -8,7 +8,6 @@ import sys
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('pinocchio')
 
 import rclpy

@@ -12,11 +12,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
-
-import rclpy
-from std_msgs.msg import String
-
 from screw_dynamics_ros.nodes.hosting import drawing
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnNumbers, DrawnTopic
 from screw_dynamics_ros.nodes.hosting.state_pipeline import StatePipeline
@@ -112,14 +107,12 @@ def test_nothing_is_reported_of_drawing_right_after_the_start_of_the_machine(mon
     made.worker.end()
 
 
-def test_markers_come_at_their_rate(monkeypatch, ros_domain):
+def test_markers_come_at_their_rate(monkeypatch, keep):
     """Not with each joint state."""
-    offered = []
+    offered, rates = [], {'marker_rate': 8.0, 'singularity_rate': 30.0}
+    bench = keep(Bench(monkeypatch, Kinematics, 'kinematics', **rates))
     monkeypatch.setattr(DrawingProcess, 'offer', lambda _, topic, task: offered.append(topic))
-    rclpy.init(domain_id=ros_domain)
-    bench = Bench(monkeypatch, Kinematics, 'kinematics', marker_rate=8.0, singularity_rate=30.0)
-    bench.host.source.receive(String(data=urdf_path('planar_2r').read_text()))
-    bench.finish()
+    bench.describe(urdf_path('planar_2r').read_text())
     for _ in range(100):
         bench.clock.offset += 0.01
         state = serialized(('joint1', 'joint2'), (0.3, 0.4), bench.clock.time_ns())
@@ -127,8 +120,6 @@ def test_markers_come_at_their_rate(monkeypatch, ros_domain):
     assert [topic.channel.topic for topic in offered] == ['/life/kinematics/markers'] * 8
     sent = [topic for topic, _ in bench.sent]
     assert sent.count('/life/kinematics/singularity/tip') == 30
-    bench.close()
-    rclpy.shutdown()
 
 
 # --- messages that are made in another process ----------------------------------------------------

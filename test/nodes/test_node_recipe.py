@@ -9,19 +9,14 @@ import re
 import shlex
 
 import numpy as np
-import pytest
 import yaml
-
-from support.paths import DOC
-from support.robots import urdf_path
-from support.ros_harness import OK
-
-pytest.importorskip('rclpy')
-
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
 
 from screw_dynamics_ros.core import Robot
+from support.paths import DOC
+from support.robots import urdf_path
+from support.ros_harness import OK
 
 RECIPE = (DOC / 'how_to' / 'gravity_compensation.md').read_text(encoding='utf-8')
 

@@ -5,17 +5,10 @@
 
 import numpy as np
 import pytest
-from scipy.interpolate import BPoly
-
-pytest.importorskip('rclpy')
-
-import rclpy
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
-from rclpy.parameter import Parameter
+from scipy.interpolate import BPoly
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import ArgumentError
@@ -31,6 +24,7 @@ from screw_dynamics_ros.ros.messages.trajectories import set_duration
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
+from support.sequences import run_sequences
 
 BOUNDED = (
     urdf_path('planar_2r')
@@ -46,14 +40,10 @@ ACCELERATIONS = np.array([[0.0, 1.0], [0.5, -0.5], [0.2, 0.0]])
 
 
 @pytest.fixture
-def bench(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = Bench(monkeypatch)
-    made.host.source.receive(String(data=BOUNDED))
-    made.finish()
-    yield made
-    made.close()
-    rclpy.shutdown()
+def bench(monkeypatch, keep):
+    made = keep(Bench(monkeypatch))
+    made.describe(BOUNDED)
+    return made
 
 
 def trajectory(times, *rows, names=JOINTS, stamp=0):
@@ -149,8 +139,7 @@ def test_after_its_end_the_last_point_is_held_then_the_measured_state_counts(run
 
 
 def test_with_timeout_zero_the_last_point_is_held_for_ever(run):
-    parameter = Parameter('reference_timeout', value=0.0)
-    assert run.bench.node.set_parameters_atomically([parameter]).successful
+    assert run.bench.set(reference_timeout=0.0).successful
     run.send(trajectory(TIMES, POINTS))
     run.state(0.01)
     np.testing.assert_array_equal(run.state(99.0)[1], POINTS[-1])
@@ -298,11 +287,7 @@ class SourceClock:
 
 def test_random_sequences_of_references(monkeypatch):
     monkeypatch.setattr(reference_trajectory, 'time', SourceClock)
-    machine = References.TestCase()
-    machine.settings = settings(
-        max_examples=60, stateful_step_count=25, deadline=None, derandomize=True, database=None
-    )
-    machine.runTest()
+    run_sequences(References, 25, few=60)
 
 
 # --- the state of a controller --------------------------------------------------------------------
@@ -320,8 +305,7 @@ def controller_state(names=JOINTS, q=(0.5, -0.5), v=(0.2, 0.1), a=(1.0, 0.0), st
 
 @pytest.fixture
 def following(run):
-    parameter = Parameter('controller_state_topic', value='/arm/controller_state')
-    assert run.bench.node.set_parameters_atomically([parameter]).successful
+    assert run.bench.set(controller_state_topic='/arm/controller_state').successful
     run.tell = run.bench.part.reference.controller.receive
     return run
 
@@ -367,17 +351,15 @@ def test_a_reference_of_its_own_comes_before_the_controller(following):
 
 
 def test_a_topic_that_cannot_be_is_refused(run):
-    parameter = Parameter('controller_state_topic', value='/not a topic')
-    answer = run.bench.node.set_parameters_atomically([parameter])
+    answer = run.bench.set(controller_state_topic='/not a topic')
     assert not answer.successful
     assert "controller_state_topic '/not a topic'" in answer.reason
 
 
-def test_a_topic_that_cannot_be_ends_the_start(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
+@pytest.mark.usefixtures('keep')
+def test_a_topic_that_cannot_be_ends_the_start(monkeypatch):
     with pytest.raises(ArgumentError, match="controller_state_topic '/not a topic'"):
         Bench(monkeypatch, controller_state_topic='/not a topic')
-    rclpy.shutdown()
 
 
 def test_only_the_named_joints_follow(following):
@@ -426,12 +408,10 @@ def test_older_versions_call_it_desired(following):
 # --- another robot --------------------------------------------------------------------------------
 
 
-def test_the_feedforward_follows_another_robot(monkeypatch, ros_domain):
+def test_the_feedforward_follows_another_robot(monkeypatch, keep):
     """Before the controller, after `~/reference`; until it falls silent."""
-    rclpy.init(domain_id=ros_domain)
-    bench = Bench(monkeypatch, leader_topic='/leader', leader_joints=['joint2=elbow'])
-    bench.host.source.receive(String(data=BOUNDED))
-    bench.finish()
+    bench = keep(Bench(monkeypatch, leader_topic='/leader', leader_joints=['joint2=elbow']))
+    bench.describe(BOUNDED)
     run = Run(bench)
     run.state(0.001)
     leader = JointState(name=['elbow', 'other'], position=[0.1, 9.0], velocity=[0.2, 9.0])
@@ -444,5 +424,3 @@ def test_the_feedforward_follows_another_robot(monkeypatch, ros_domain):
     assert run.state(0.06)[1].tolist() == [0.25, 0.25]
     assert not run.state(0.7).any()
     assert 'more than leader_timeout: feedforward follows the measured' in run.status.summary
-    bench.close()
-    rclpy.shutdown()

@@ -11,16 +11,11 @@ import math
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
-import rclpy
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.core import Robot
@@ -231,9 +226,8 @@ class RepeatedStamps(RuleBasedStateMachine):
 
 
 @pytest.fixture
-def bench(monkeypatch, ros_domain):
+def bench(monkeypatch, keep):
     """Return a node with frames and torques; what observes its states fails for huge speeds."""
-    rclpy.init(domain_id=ros_domain)
 
     def groups(node, host):
         host.add(Kinematics(node, host), node)
@@ -243,9 +237,8 @@ def bench(monkeypatch, ros_domain):
         if np.abs(observed.state[1]).max() == HUGE:
             raise OverflowError('a number too large')
 
-    made = Bench(monkeypatch, groups, 'node', max_delay=10.0)
-    made.host.source.receive(String(data=ROBOT))
-    made.finish()
+    made = keep(Bench(monkeypatch, groups, 'node', max_delay=10.0))
+    made.describe(ROBOT)
     made.host.builder.groups[0]._transforms.look()
     made.host.states.look_for_listeners()
     made.host.states.stages = [*made.host.states.stages, Stage(observe=observe)]
@@ -262,9 +255,7 @@ def bench(monkeypatch, ros_domain):
     monkeypatch.setattr(RepeatedStamps, 'bench', made)
     monkeypatch.setattr(RepeatedStamps, 'turns', turns)
     monkeypatch.setattr(RepeatedStamps, 'robot', Robot.from_urdf(ROBOT, backend='reference'))
-    yield made
-    made.close()
-    rclpy.shutdown()
+    return made
 
 
 def test_one_stamp_has_one_state(bench):

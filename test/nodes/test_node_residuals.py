@@ -8,23 +8,25 @@ import time
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
-import rclpy
 import yaml
-from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core.estimation.effort_terms import TERMS as NAMES_OF_TERMS
 from screw_dynamics_ros.core.estimation.residual_map import fitted
-from screw_dynamics_ros.nodes.outputs.external_wrenches import residual_offsets, tare
+from screw_dynamics_ros.core.estimation.residual_model import add_covariance, set_doubts
+from screw_dynamics_ros.nodes.outputs.external_wrenches import (
+    residual_offsets,
+    residual_recordings,
+    tare,
+)
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import DEADLINE, Bench, serialized
+from support.residual_models import some_model
 from support.robots import urdf_path
 
 JOINTS = ['joint1', 'joint2']
@@ -52,8 +54,7 @@ class Arm:
         self.settle()
 
     def take(self, text):
-        self.bench.host.source.receive(String(data=text))
-        self.bench.finish()
+        self.bench.describe(text)
 
     def come(self, q, v=(0.0, 0.0), push=(0.0, 0.0)):
         """Let a state come; return what is published, by topic."""
@@ -100,9 +101,7 @@ class Arm:
         self.settle()
 
     def set(self, **values):
-        result = self.bench.node.set_parameters_atomically(
-            [Parameter(name, value=value) for name, value in values.items()]
-        )
+        result = self.bench.set(**values)
         self.settle()
         return result.successful, result.reason
 
@@ -116,18 +115,8 @@ def effort(sent, topic):
 
 
 @pytest.fixture
-def make(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = []
-
-    def arm(**parameters):
-        made.append(Arm(monkeypatch, **parameters))
-        return made[-1]
-
-    yield arm
-    for each in made:
-        each.bench.close()
-    rclpy.shutdown()
+def make(monkeypatch, keep):
+    return lambda **parameters: keep(Arm(monkeypatch, **parameters))
 
 
 def expected():
@@ -328,7 +317,7 @@ def test_what_is_asked_for_last_counts(make, monkeypatch):
         assert gate.wait(DEADLINE)
         return fitted(*arguments)
 
-    monkeypatch.setattr(residual_offsets, 'fitted', slow)
+    monkeypatch.setattr(residual_recordings, 'fitted', slow)
     for overtake in (
         lambda: arm.tare._forget(),
         lambda: arm.take(PLANAR.replace('planar_2r', 'another')),
@@ -345,3 +334,60 @@ def test_what_is_asked_for_last_counts(make, monkeypatch):
         np.testing.assert_allclose(arm.torque(q), bias(q), atol=1e-9)
         assert arm.status.values['residual map'] == 'none'
     assert arm.status.values['recorded residuals'] == '0 poses'  # those of another robot
+
+
+def test_a_model_of_identify(make, tmp_path):
+    """Its torques are subtracted, its variances replace those of the parameters."""
+    model = some_model(n=2, turning=(1, 1))
+    text = residual_recordings.model_text(JOINTS, NAMES_OF_TERMS, model)
+    (tmp_path / 'model.yaml').write_text(text)
+    arm = make(residual_map='model.yaml', data_folder=str(tmp_path), observer_model_deviation=[9.0])
+    q, v = POSES[0], np.array([0.1, -0.2])
+    for k in range(20):
+        found = arm.come(q + 0.002 * k, v)
+    state = np.r_[q + 0.038, v, arm.robot.gravity_torques(q + 0.038) - bias(q + 0.038)]
+    mine = arm.tare.residuals.model
+    assert abs(mine.memory[0]) > 0.9
+    np.testing.assert_allclose(effort(found, 'residual'), mine.residual(state[:2]))
+    np.testing.assert_allclose(
+        effort(found, 'external_torque'),
+        bias(q + 0.038) + coriolis(arm, q + 0.038, v) - mine.residual(state[:2]),
+        atol=1e-9,
+    )
+    set_doubts(mine)
+    square = np.array(
+        deserialize_message(found['external_torque_covariance'], Float64MultiArray).data
+    )
+    expected = np.zeros(4)
+    add_covariance(mine, state, expected)
+    noise = arm.bench.part._observer.noise_deviations[0] ** 2
+    np.testing.assert_allclose(square, expected + np.diag(noise).ravel())
+    assert arm.status.values['residual map'] == 'active, by identify --residual'
+
+
+def coriolis(arm, q, v):
+    return arm.robot.coriolis_torques(q, v) + arm.robot.friction_torques(v)
+
+
+def test_poses_are_not_added_to_a_model(make, tmp_path):
+    """~/reset removes the model, ~/fit_residual_map reads it again; its file remains."""
+    path = tmp_path / 'model.yaml'
+    path.write_text(
+        residual_recordings.model_text(JOINTS, NAMES_OF_TERMS, some_model(n=2, turning=(1, 1)))
+    )
+    text = path.read_text()
+    arm = make(residual_map=path.name, data_folder=str(tmp_path))
+    arm.rest(POSES[0])
+    success, reason = arm.call('record')
+    assert not success
+    assert 'model.yaml is a model by identify --residual: set residual_map to another' in reason
+    assert arm.call('reset')[0]
+    assert arm.status.values['residual map'] == 'none'
+    arm.fit()
+    assert arm.status.values['residual map'].startswith('active')
+    assert path.read_text() == text
+    path.write_text(text.replace('weights', 'heights'))
+    assert arm.set(residual_map='')[0]
+    assert arm.set(residual_map=path.name)[0]
+    assert arm.tare.residuals.model is None
+    assert 'model.yaml: weights must be 50 finite numbers; run identify' in arm.status.summary

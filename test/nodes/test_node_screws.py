@@ -6,7 +6,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('pinocchio')
 
 from geometry_msgs.msg import TwistStamped, WrenchStamped

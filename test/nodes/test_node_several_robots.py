@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip('pinocchio')
-pytest.importorskip('rclpy')
 
 import pinocchio as pin
 from geometry_msgs.msg import TwistStamped

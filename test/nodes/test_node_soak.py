@@ -11,9 +11,6 @@ import random
 import signal
 
 import pytest
-
-pytest.importorskip('rclpy')
-
 from geometry_msgs.msg import TwistStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import Float64MultiArray

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip('rclpy')
-
 
 @pytest.mark.parametrize(
     ('name', 'arguments', 'words'),

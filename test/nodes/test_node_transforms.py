@@ -9,13 +9,9 @@ Joints turn about z or move along x: their transforms are known in closed form.
 import math
 
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
-from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.nodes.outputs.kinematics import kinematics_outputs
@@ -74,40 +70,31 @@ ROBOT = urdf(*ARM, TOOL, *GRIPPER, links=LINKS)
 
 
 @pytest.fixture
-def launch(monkeypatch, ros_domain):
+def launch(monkeypatch, keep):
     """Make the node with a robot, alone on /tf unless configured otherwise."""
-    rclpy.init(domain_id=ros_domain)
-    made = []
 
     def make(text=ROBOT, **parameters):
         parameters = {'max_delay': 10.0, **parameters}
-        bench = Bench(monkeypatch, kinematics_outputs.Kinematics, 'kinematics', **parameters)
-        made.append(bench)
-        describe(bench, text)
+        bench = keep(Bench(monkeypatch, kinematics_outputs.Kinematics, 'kinematics', **parameters))
+        bench.describe(text)
         bench.part._transforms.look()
         bench.host.states.look_for_listeners()
         return bench
 
-    yield make
-    for bench in made:
-        bench.close()
-    rclpy.shutdown()
+    return make
 
 
 @pytest.mark.parametrize('text', ['', '<robot name="r"><link name="a"/></robot>'])
-def test_joint_states_without_joints_are_no_fault(monkeypatch, ros_domain, text):
+def test_joint_states_without_joints_are_no_fault(monkeypatch, keep, text):
     """Before a description comes, and of a robot without any; they are counted."""
     monkeypatch.setattr(FAULTS, '_faults', {})
-    rclpy.init(domain_id=ros_domain)
-    bench = Bench(monkeypatch, kinematics_outputs.Kinematics, 'kinematics', max_delay=10.0)
+    bench = keep(Bench(monkeypatch, kinematics_outputs.Kinematics, 'kinematics', max_delay=10.0))
     if text:
-        describe(bench, text)
+        bench.describe(text)
     assert not send(bench, ['a'], [0.1])
     assert FAULTS._faults == {}
     assert bench.host.states.load.arrivals == 1
     assert bench.host.mapper is None or not bench.host.mapper.accepted
-    bench.close()
-    rclpy.shutdown()
 
 
 def test_links_that_the_robot_does_not_have_are_reported(launch):
@@ -116,11 +103,6 @@ def test_links_that_the_robot_does_not_have_are_reported(launch):
     assert status.level == Level.ERROR
     assert 'has no link nose, ear: correct the parameter frames' in status.summary
     assert status.values['frames'] == 'tool'
-
-
-def describe(bench, text):
-    bench.host.source.receive(String(data=text))
-    bench.finish()
 
 
 def send(bench, names, position, stamp=None, delay=0.002):
@@ -329,18 +311,18 @@ def test_fixed_frames_follow_the_description(launch):
     assert static(bench) == {'tool': 'lower'}
     camera = TOOL.replace('"tool"', '"camera"').replace('"f"', '"k"')
     links = ('base', 'upper', 'lower', 'tool', 'camera')
-    describe(bench, urdf(*ARM, TOOL.replace('"lower"', '"upper"'), camera, links=links))
+    bench.describe(urdf(*ARM, TOOL.replace('"lower"', '"upper"'), camera, links=links))
     assert static(bench) == {'tool': 'upper', 'camera': 'lower'}
-    describe(bench, urdf(*ARM, camera, links=('base', 'upper', 'lower', 'camera')))
+    bench.describe(urdf(*ARM, camera, links=('base', 'upper', 'lower', 'camera')))
     assert static(bench) == {'camera': 'lower'}
-    describe(bench, urdf(*ARM, links=LINKS[:3]))
+    bench.describe(urdf(*ARM, links=LINKS[:3]))
     assert static(bench) == {}
     assert set(frames(bench, ['a'], [0.1])) == {'upper'}
 
 
 def test_a_refused_description_changes_no_frame(launch):
     bench = launch()
-    describe(bench, '<robot name="r"/>')
+    bench.describe('<robot name="r"/>')
     assert static(bench) == {'tool': 'lower'}
     assert set(frames(bench, ['a'], [0.1])) == {'upper'}
 

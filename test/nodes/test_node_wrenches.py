@@ -5,15 +5,12 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from geometry_msgs.msg import WrenchStamped
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.estimation.dead_band import dead_band, dead_band_of_size
@@ -49,8 +46,7 @@ def whole_bench(ros_domain):
     patch = pytest.MonkeyPatch()
     rclpy.init(domain_id=ros_domain)
     made = Bench(patch, WrenchEstimator, 'wrench_estimator', max_delay=10.0, damping=0.0)
-    made.host.source.receive(String(data=TEXT))
-    made.finish()
+    made.describe(TEXT)
     made.stamp = made.clock.time_ns() + 10**9
     yield made
     made.close()
@@ -67,8 +63,7 @@ def bench(whole_bench):
 
 
 def set_parameters(bench, **values):
-    results = bench.node.set_parameters([Parameter(k, value=v) for k, v in values.items()])
-    assert all(each.successful for each in results), results
+    assert bench.set(**values).successful
     bench.finish()
 
 
@@ -263,7 +258,6 @@ def test_validity_needs_no_efforts(bench, robot):
     state = serialized(robot.joint_names, Q, bench.stamp, np.zeros(8), lost)
     bench.host.states.receive(state, {})
     topics = {topic.split('/')[3] for topic, _ in bench.sent}
-    topics.discard('markers')  # of states before: another process draws them
     assert topics == {'wrench_validity', 'residual'}
 
 
@@ -302,7 +296,7 @@ def test_covariance_needs_no_more_when_nobody_listens(bench, robot, monkeypatch)
     bench.host.states.look_for_listeners()
     monkeypatch.setattr(observable_step, 'decompose_once', None)
     monkeypatch.setattr(torque_covariance, 'update_covariance', None)
-    sent = set(push(bench, robot, APPLIED)) - {'markers'}  # drawn beside, of states before
+    sent = set(push(bench, robot, APPLIED))
     monkeypatch.undo()
     bench.host.states.look_for_listeners()
     assert sent == {'external_torque', f'wrench/{TOOL}'}

@@ -5,14 +5,9 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
-import rclpy
 from geometry_msgs.msg import WrenchStamped
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
@@ -29,7 +24,9 @@ from screw_dynamics_ros.nodes.force_torque import (
 from screw_dynamics_ros.nodes.force_torque.wrist_sensor_outputs import WristSensor
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import Bench, serialized
+from support.messages import wrench_message
 from support.robots import urdf_path
+from support.sequences import run_sequences
 
 PANDA = urdf_path('panda').read_text()
 FRAME = 'panda_link8'
@@ -100,12 +97,7 @@ class Rig:
 
     def sense(self, stamp, wrench, frame=FRAME):
         """Let a message of the sensor come; return what is published, by topic."""
-        message = WrenchStamped()
-        message.header.frame_id = frame
-        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
-        (f, n), w = np.reshape(wrench, (2, 3)).astype(float), message.wrench
-        w.force.x, w.force.y, w.force.z = f
-        w.torque.x, w.torque.y, w.torque.z = n
+        message = wrench_message(frame, wrench[:3], wrench[3:], stamp)
         self.bench.sent.clear()
         self.part._on_wrench(message)
         return {
@@ -132,18 +124,8 @@ class Rig:
 
 
 @pytest.fixture
-def make(monkeypatch, ros_domain, robot):
-    rclpy.init(domain_id=ros_domain)
-    rigs = []
-
-    def make_rig(**parameters):
-        rigs.append(Rig(monkeypatch, robot, **parameters))
-        return rigs[-1]
-
-    yield make_rig
-    for rig in rigs:
-        rig.bench.close()
-    rclpy.shutdown()
+def make(monkeypatch, keep, robot):
+    return lambda **parameters: keep(Rig(monkeypatch, robot, **parameters))
 
 
 def numbers(message):
@@ -566,14 +548,4 @@ class Anything(RuleBasedStateMachine):
 
 def test_any_order(make):
     Anything.rig = make(sensor_frame=FRAME)
-    run_state_machine_as_test(
-        Anything,
-        settings=settings(
-            max_examples=6,
-            stateful_step_count=12,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_sequences(Anything, 12, few=6)

@@ -5,9 +5,6 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from geometry_msgs.msg import WrenchStamped
 from rclpy.qos import qos_profile_sensor_data
 from std_srvs.srv import Trigger

@@ -10,8 +10,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-pytest.importorskip('rclpy')
-
 from support.paths import ROOT
 from support.robots import urdf_path
 

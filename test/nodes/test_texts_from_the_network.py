@@ -14,12 +14,7 @@ import sys
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
-import rclpy
 from rclpy.parameter import Parameter
-from std_msgs.msg import String
 
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.nodes.known_parameters import all_parameters
@@ -205,14 +200,10 @@ def test_requests_open_nothing(files, watched):
 
 
 @pytest.fixture
-def bench(files, monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = Bench(monkeypatch, WrenchEstimator, 'wrench_estimator', backend='python')
-    made.host.source.receive(String(data=urdf_path('planar_2r').read_text()))
-    made.finish()
-    yield made
-    made.close()
-    rclpy.shutdown()
+def bench(files, monkeypatch, keep):
+    made = keep(Bench(monkeypatch, WrenchEstimator, 'wrench_estimator', backend='python'))
+    made.describe(urdf_path('planar_2r').read_text())
+    return made
 
 
 @pytest.mark.parametrize('parameter', ['residual_map', 'robot_description'])

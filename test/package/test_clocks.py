@@ -69,6 +69,7 @@ def test_ci_ends_with_a_closing_line(failing, tmp_path):
         'make': f'case $1 in\n{cases}\nesac',
         'chromium': 'true',
         'chromedriver': 'true',
+        'aarch64-linux-gnu-gcc': 'true',
     }.items():
         (tmp_path / 'bin' / name).write_text(f'#!/bin/sh\n{text}\n')
         (tmp_path / 'bin' / name).chmod(0o755)

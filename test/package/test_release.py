@@ -3,6 +3,7 @@
 
 """What a release needs: a workspace with both packages, what bloom evaluates, the changelogs."""
 
+import json
 import os
 import re
 import shutil
@@ -222,3 +223,26 @@ def test_conda_packages_are_those_of_the_manifest():
     )
     conda = {f'ros-jazzy-{name.replace("_", "-")}' for name in names if not in_base.fullmatch(name)}
     assert conda <= set(project['dependencies'])
+
+
+@pytest.mark.parametrize('file', ['Dockerfile', '.devcontainer/devcontainer.json'])
+def test_containers_are_built_as_workspaces_are(file):
+    """By the commands of README.md, with `-y`, since nobody answers."""
+    text = ' '.join((ROOT / file).read_text().replace('\\\n', ' ').split())
+    commands = re.findall(r'^(?:rosdep install|colcon build) (.+)$', PAGES[0].read_text(), re.M)
+    assert len(commands) == 2
+    for arguments in commands:
+        assert arguments in text
+    if file.endswith('.json'):
+        json.loads(text)
+
+
+def test_issue_forms_are_valid():
+    """Each has a title and questions with an identifier."""
+    forms = [*(ROOT / '.github/ISSUE_TEMPLATE').glob('*.yml')]
+    for path in forms:
+        form = yaml.safe_load(path.read_text())
+        if path.stem != 'config':
+            assert {'name', 'description'} <= form.keys()
+            assert all('label' in each['attributes'] and 'id' in each for each in form['body'])
+    assert len(forms) == 3

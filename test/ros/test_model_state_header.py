@@ -22,7 +22,6 @@ import rosidl_generator_cpp
 from ament_index_python.packages import get_package_prefix
 from rclpy.serialization import deserialize_message
 from rosidl_cli.command.helpers import generate_visibility_control_file
-from std_msgs.msg import String
 
 from screw_dynamics_msgs.msg import ModelState
 from screw_dynamics_ros.nodes.outputs.kinematics.kinematics_outputs import Kinematics
@@ -147,8 +146,7 @@ def sent(monkeypatch, ros_domain):
     rclpy.init(domain_id=ros_domain)
     parameters = {'model_state': ['all'], 'velocity_policy': 'reject'}
     bench = Bench(monkeypatch, Kinematics, 'kinematics', **parameters)
-    bench.host.source.receive(String(data=urdf_path('planar_2r').read_text()))
-    bench.finish()
+    bench.describe(urdf_path('planar_2r').read_text())
     joints = list(bench.host.mapper.joints)
     nothing = [np.nan] * len(joints)
     stamp = bench.clock.time_ns()

@@ -6,19 +6,19 @@
 from collections import Counter
 
 import numpy as np
-from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from std_msgs.msg import String
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.estimation.residual_map import fitted
+from screw_dynamics_ros.core.estimation.residual_model import ResidualModel
 from screw_dynamics_ros.core.outputs import OUTPUTS
 from screw_dynamics_ros.nodes.force_torque.wrist_sensor_outputs import WristSensor
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import COMMANDS, Outputs, serialized
 from support.input_messages import SLED, SOURCES
 from support.loop_bench import LoopBench
+from support.messages import wrench_message
 from support.paths import URDF
 from support.robots import urdf_path
 
@@ -66,8 +66,7 @@ class Run:
         self.node = LoopBench(monkeypatch, WithSensor, 'all', **parameters)
         states = self.node.host.states
         states.look_for_drivers, states.has_one_driver = lambda: None, True
-        self.node.host.source.receive(String(data=robot))
-        self.node.finish()
+        self.node.describe(robot)
         if sensor:
             self.set(sensor_frame=sensor, tool_mass=0.5)
         self.set(**(values or {}))
@@ -81,8 +80,6 @@ class Run:
 
     def close(self):
         self.node.close()
-        for each in self.node.part.nodes:
-            each.destroy_node()
 
     def set(self, **values):
         """Set parameters of all nodes that have them."""
@@ -102,7 +99,8 @@ class Run:
         (group,) = [each for each in self.node.host.builder.groups if hasattr(each, '_tare')]
         q, residuals = random.uniform(-1.0, 1.0, (2, 12, n))
         with STATE_LOCK:
-            group._tare.residuals._use(fitted(q, residuals, np.ones(n, dtype=bool)))
+            found = fitted(q, residuals, np.ones(n, dtype=bool))
+            group._tare.residuals._use(ResidualModel.of_map(found))
 
     def _measure(self):
         """Send what is measured beside joint states, and begin another transition."""
@@ -118,11 +116,8 @@ class Run:
                 host.payloads.put('box', host.model.robot.link_names[-1], body, 0.15)
                 host.link_inertias.set(host.model.robot.link_names[-1], body, 0.15)
             if self.sensor:
-                message = WrenchStamped()
-                message.header.frame_id = self.sensor
-                stamp = divmod(clock.time_ns() - 1_300_000, 10**9)
-                message.header.stamp.sec, message.header.stamp.nanosec = stamp
-                message.wrench.force.x = 1.0
+                stamp = clock.time_ns() - 1_300_000
+                message = wrench_message(self.sensor, [1.0, 0.0, 0.0], stamp=stamp)
                 self.node.part.sensor._on_wrench(message)
 
     def states(self, count):

@@ -41,13 +41,13 @@ CALLS = {
 }
 
 CASES = {
-    'tree': (random_description(1, 6), False),
+    'tree': (random_description(5, 4), False),
     'mimic': (
-        random_description(2, 8, ('revolute', 'prismatic', 'continuous', 'fixed'), mimic=2),
+        random_description(22, 6, ('revolute', 'prismatic', 'continuous', 'fixed'), mimic=2),
         False,
     ),
-    'planar, floating': (random_description(3, 5, ('planar', 'revolute', 'floating')), True),
-    'ball': (random_description(4, 4, ('ball', 'revolute')), False),
+    'planar, floating': (random_description(14, 3, ('planar', 'revolute', 'floating')), True),
+    'ball': (random_description(1, 3, ('ball', 'revolute')), False),
 }
 ALL_CASES = pytest.mark.parametrize('case', CASES)
 

@@ -8,9 +8,8 @@ import pytest
 
 pytest.importorskip('rclpy')
 
-from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Float64MultiArray
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.outputs.control.controller import Controller
@@ -28,6 +27,7 @@ class Controlled:
     def __init__(self, monkeypatch, law, bench=Bench, **parameters):
         values = {
             'law': law,
+            'backend': 'native',
             'blend_time': 0.0,
             'ramp_time': 0.0,
             'effort_rate_factor': 1e6,
@@ -46,8 +46,7 @@ class Controlled:
         self.root = self.robot.description.root
 
     def describe(self, text):
-        self.host.source.receive(String(data=text))
-        self.bench.finish()
+        self.bench.describe(text)
         assert self.host.model is not None, self.host.source.descriptions.reason
 
     def torque(self, q=None, v=None, effort=None):
@@ -62,8 +61,7 @@ class Controlled:
         return np.array(deserialize_message(found[0], Float64MultiArray).data) if found else None
 
     def set(self, **values):
-        parameters = [Parameter(name.replace('__', '.'), value=x) for name, x in values.items()]
-        return self.node.set_parameters_atomically(parameters)
+        return self.bench.set(**values)
 
     def load(self):
         """Load the files of the law that have changed, and use the law."""

@@ -8,10 +8,9 @@ import pinocchio as pin
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message
 from scipy.spatial.transform import Rotation
-from std_msgs.msg import String
 
-from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
 from support.host_bench import Bench, Outputs, serialized
+from support.messages import write, write_stamp
 
 S, MS = 10**9, 10**6
 SWAPPED = [3, 4, 5, 0, 1, 2]
@@ -99,19 +98,12 @@ class FreeRobot(FreeModel):
     """A node with a robot on a floating base, and the same robot in Pinocchio."""
 
     def __init__(self, monkeypatch, path, **parameters):
-        monkeypatch.setattr(DrawingProcess, 'offer', lambda *_: None)
         self.text = path.read_text()
         self.bench = Bench(monkeypatch, Outputs, 'all', **{'base_source': 'odometry', **parameters})
-        self.bench.host.source.receive(String(data=self.text))
-        self.bench.finish()
+        self.bench.describe(self.text)
         self.host = self.bench.host
         assert self.host.model is not None, self.host.source.descriptions.reason
         super().__init__(self.text, self.host.mapper.joints)
-
-    def close(self):
-        self.bench.close()
-        for node in self.bench.part.nodes:
-            node.destroy_node()
 
     def measured(self, stamp, *arguments, **state):
         """Send pose and twist of a frame of the robot."""
@@ -156,15 +148,6 @@ def standing(made, feet):
         columns.append(J[:3, :6].T)
     forces = np.linalg.lstsq(np.hstack(columns), gravity, rcond=None)[0].reshape(-1, 3)
     return {foot: np.pad(force, (0, 3)) for foot, force in zip(feet, forces)}
-
-
-def write(part, axes, values):
-    for axis, value in zip(axes, values):
-        setattr(part, axis, float(value))
-
-
-def write_stamp(message, stamp):
-    message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, S)
 
 
 def numbers(message):

@@ -1,7 +1,10 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""A node in the process of a test: compiling, clock and listeners are in our hands."""
+"""A node in the process of a test: compiling, clock and listeners are in our hands.
+
+Nothing is drawn: that would start a process for each node.
+"""
 
 import os
 import sys
@@ -17,8 +20,10 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 
 from screw_dynamics_ros.nodes.hosting import host
+from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
 from screw_dynamics_ros.nodes.outputs.dynamics import dynamics_outputs
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.nodes.outputs.kinematics import singularity_measures
@@ -160,6 +165,7 @@ class Bench:
         self.clock.rule(monkeypatch)
         without_dds(monkeypatch)
         monkeypatch.setattr(host, 'settle', lambda: None)
+        monkeypatch.setattr(DrawingProcess, 'offer', lambda *_: None)
         monkeypatch.setattr(singularity_measures, 'RANDOM_SAMPLES', 1)  # one is regular here
         monkeypatch.setattr(
             channel,
@@ -199,17 +205,30 @@ class Bench:
     def close(self):
         """Destroy all nodes: Fast DDS finds 32 participants on a machine, not more."""
         self.finish()
-        for node in (*self.host.services.nodes, self.node):
+        hosted = getattr(self.part, 'nodes', ())
+        for node in (*self.host.services.nodes, self.node, *hosted):
             node.destroy_node()
+
+    def describe(self, text):
+        """Let a description come, and its model be adopted."""
+        self.host.source.receive(String(data=text))
+        self.finish()
+
+    def set(self, **values):
+        """Set parameters, two underscores in a name are a dot; return the result."""
+        changes = [Parameter(name.replace('__', '.'), value=each) for name, each in values.items()]
+        return self.node.set_parameters_atomically(changes)
 
     def finish(self):
         """Let everything be compiled and adopted."""
         end = real_time.monotonic() + DEADLINE
         while self.host.source.compiling:
             assert real_time.monotonic() < end
-            self.gate.release()
-            real_time.sleep(0.002)
-            self.host.keep_house()
+            if self.host.source.loader.outcome is not None:
+                self.host.keep_house()
+            else:
+                self.gate.release()
+                real_time.sleep(0.002)
         while self.gate.acquire(blocking=False):
             pass
 

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import Imu, MultiDOFJointState
 from tf2_msgs.msg import TFMessage
 
-from support.free_robot import write, write_stamp
+from support.messages import write, write_stamp
 
 INERTIAL = (
     '<inertial><origin xyz="0.1 -0.2 0.3"/><mass value="{}"/>'

@@ -16,7 +16,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 # The same examples in every run: a failure here is a failure everywhere.
-PROPERTY = settings(derandomize=True, deadline=None, max_examples=30, database=None)
+PROPERTY = settings(derandomize=True, deadline=None, max_examples=20, database=None)
 
 ANGLES = [
     0.0,

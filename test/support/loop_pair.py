@@ -3,28 +3,34 @@
 
 """Two nodes with the same messages, one of them with the compiled loop: both publish the same."""
 
+import sys
 from collections import Counter
 
 import numpy as np
-import rclpy
+import pytest
+
+pytest.importorskip('llvmlite')
+pytest.importorskip('screw_dynamics_msgs.msg._model_state')
+if not sys.platform.startswith('linux'):
+    pytest.skip('the loop is for Linux', allow_module_level=True)
+
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 
-from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import Bench, Outputs, serialized
 from support.loop_bench import LoopBench
 from support.robots import urdf_path
 
-ARM = urdf_path('panda').read_text()
+ARM, PLANAR = (urdf_path(name).read_text() for name in ('panda', 'planar_2r'))
+Q = np.array([0.3, -0.5, 0.2, -2.0, 0.4, 1.6, 0.7, 0.02])  # of the arm
 
 
 class Pair:
     """Two nodes with the same parameters and messages: one with the loop, one without."""
 
     def __init__(self, monkeypatch, description=ARM, part=Outputs, **parameters):
-        monkeypatch.setattr(DrawingProcess, 'offer', lambda *_: None)
         parameters = {'model_state': ['all'], 'backend': 'native', **parameters}
         self.nodes = [kind(monkeypatch, part, 'all', **parameters) for kind in (LoopBench, Bench)]
         self.loop, self.plain = self.nodes
@@ -38,8 +44,6 @@ class Pair:
     def close(self):
         for node in self.nodes:
             node.close()
-            for each in node.part.nodes:
-                each.destroy_node()
 
     def describe(self, text):
         for node in self.nodes:
@@ -141,18 +145,3 @@ def summary(states):
             each.topic: each.published for each in states.channels if 'markers' not in each.topic
         },
     }
-
-
-def pairs(monkeypatch, domain):
-    """Yield a function that makes pairs, with the parameters of both nodes."""
-    rclpy.init(domain_id=domain)
-    made = []
-
-    def make(**parameters):
-        made.append(Pair(monkeypatch, **parameters))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close()
-    rclpy.shutdown()

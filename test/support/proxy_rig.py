@@ -21,6 +21,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
 from screw_dynamics_ros.nodes.trajectory.trajectory_proxy import TrajectoryProxy
 from screw_dynamics_ros.ros.messages.trajectories import set_duration
+from screw_dynamics_ros.ros.process.worker import Worker
 from support.planar_2r import LIMITED
 from support.recording_controller import RecordingController
 
@@ -63,9 +64,13 @@ class Sent:
 
 
 class Rig:
-    """Client and proxy, run by one executor, and the controller, which may stand still."""
+    """Client and proxy, run by one executor, and the controller, which may stand still.
+
+    All rigs of a file prepare trajectories in one process, which takes a second to start.
+    """
 
     count = 0
+    worker = None
 
     def __init__(self, clock, **parameters):
         Rig.count += 1
@@ -84,6 +89,9 @@ class Rig:
         ])  # fmt: skip
         self.host = ModelHost(self.node)
         self.proxy = TrajectoryProxy(self.node, self.host)
+        if Rig.worker is None or Rig.worker.ended:
+            Rig.worker = Worker('prepares trajectories')
+        self.proxy._worker = Rig.worker
         self.host.add(self.proxy, self.node)
         self.host.start()
         self.other = Node('others', namespace=self.space)
@@ -149,7 +157,6 @@ class Rig:
         assert self.node.set_parameters_atomically(parameters).successful
 
     def close(self):
-        self.proxy._worker.end()
         self.executor.shutdown()
         self.of_robot.shutdown()
         for node in (self.node, *self.proxy.nodes, self.other, self.robot):

@@ -44,16 +44,7 @@ from support.robots import urdf_path
 FILE = TEST / 'core' / 'robot' / 'recorded_programs.json'
 
 #: Robots by a URDF, with a '+' on a floating base.
-DESCRIBED = (
-    'planar_2r',
-    'panda',
-    'panda+',
-    'gripper_tree',
-    'ur5_robot',
-    'so100',
-    'solo12+',
-    'talos_left_arm',
-)
+DESCRIBED = ('planar_2r', 'panda+', 'gripper_tree', 'solo12+')
 
 #: Options of functions where there is no default.
 OPTIONS = {'representation': 'hybrid', 'orientation': 'xyz'}

@@ -13,20 +13,22 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 FEW = 40
 
 
-def run_sequences(machine: type[RuleBasedStateMachine], steps: int, variable: str) -> None:
+def run_sequences(
+    machine: type[RuleBasedStateMachine], steps: int, variable: str = '', few: int = FEW
+) -> None:
     """Run sequences of up to so many steps.
 
-    As many sequences as an environment variable says, other ones each time; `FEW` if it is not set,
+    As many sequences as an environment variable says, other ones each time; `few` if it is not set,
     always the same.
     """
-    count = int(os.environ.get(variable, FEW))
+    count = int(os.environ.get(variable, few))
     run_state_machine_as_test(
         machine,
         settings=settings(
             max_examples=count,
             stateful_step_count=steps,
             deadline=None,
-            derandomize=count == FEW,
+            derandomize=count == few,
             database=None,
             suppress_health_check=list(HealthCheck),
         ),

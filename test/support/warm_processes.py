@@ -21,6 +21,7 @@ from screw_dynamics_ros.ros.process.children import end_with_parent
 from support.paths import ROOT
 
 MODULES = os.environ.get('PYTHONPATH')
+DEADLINE = 600.0  # s; only a failing test waits that long
 
 
 def start(arguments, environment, log):
@@ -102,6 +103,30 @@ class WarmProcess:
         self.send_signal(signal.SIGKILL)
 
 
+class Command:
+    """A command that talks to nodes, and what it prints.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Those after `python -m screw_dynamics_ros`.
+    folder : path
+    domain : int
+    ros : sequence of str
+        Those after ``--ros-args``.
+    """
+
+    def __init__(self, words, folder, domain, ros):
+        environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain)}
+        self._printed = folder / 'printed'
+        with self._printed.open('w') as log:
+            self.process = start([*words, '--ros-args', *ros], environment, log)
+
+    def end(self):
+        """Wait for its end; return the status and the text."""
+        return self.process.wait(DEADLINE), self._printed.read_text()
+
+
 def serve(connection):
     """Fork processes as asked for; return in each of them, and tell how it has ended."""
     running = {}
@@ -170,5 +195,6 @@ if __name__ == '__main__':
         load(row.factory)
     gc.collect()
     gc.freeze()
+    gc.unfreeze = lambda: None  # or each node would copy all of this, to collect it
     serve(socket.socket(fileno=int(sys.argv[1])))
     sys.exit(main())

@@ -54,7 +54,14 @@ SINGLE = (
 MEASURED_ON_DEMAND = ('node_kilohertz', 'node_rates')
 
 #: Parts whose tables are on other pages.
-OTHER_PAGES = ('all_solutions', 'all_solutions_speed', 'gradients', 'identification', 'recordings')
+OTHER_PAGES = (
+    'all_solutions',
+    'all_solutions_speed',
+    'external_torque',
+    'gradients',
+    'identification',
+    'recordings',
+)
 
 #: Results of programs that are no parts of benchmarks/run.py, and write their tables themselves.
 STUDIES = ('feedforward', 'observers')

@@ -38,7 +38,9 @@ the same texts. The files in `config/` contain all parameters with their default
 The type of a parameter never changes. Integers are accepted for doubles at startup and, except in
 humble, while the node runs. An empty list of strings is written `['']`. "Changes" states whether a
 parameter can be changed while the node runs; a change is validated as a whole, and is either active
-or refused with the reason. rclpy adds `use_sim_time`, `start_type_description_service` and
+or refused with the reason. Declarations, ranges, read-only flags and this page come from tables in
+Python, as those of generate_parameter_library from YAML; no code is generated. rclpy adds
+`use_sim_time`, `start_type_description_service` and
 `qos_overrides.<topic>.<publisher or subscription>.<policy>`.
 """
 

@@ -18,10 +18,13 @@ from screw_dynamics_ros.core.annotation.annotate import MotionArrays
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
+from screw_dynamics_ros.core.estimation.residual_model import ResidualModel
 from screw_dynamics_ros.core.motion.trajectory import LimitExcess, smooth_motion, with_efforts
 from screw_dynamics_ros.core.outputs import OUTPUTS
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper, leaf_links
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_joints
+from screw_dynamics_ros.nodes.outputs.external_wrenches import residual_recordings
+from screw_dynamics_ros.ros.data_folder import DataFolder
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Occurrences, Reason
 from screw_dynamics_ros.ros.model_state_forms import layout_message
@@ -185,8 +188,19 @@ def annotator_for(text: str, request: Request) -> Annotator:
             request.frames or leaf_links(robot),
             request.payloads,
             request.settings,
+            residual_of(robot, request),
         )
     return ANNOTATORS[key]
+
+
+def residual_of(robot: Robot, request: Request) -> ResidualModel | None:
+    """Return the residuals of the parameter `residual_map`; raises `ArgumentError`."""
+    name, joints = request.value('residual_map'), scalar_joints(robot)
+    if not name:
+        return None
+    folder = DataFolder(request.value('data_folder'))
+    found = residual_recordings.read(folder, name, joints, request.settings.effort_terms)
+    return residual_recordings.model_of(name, found, robot, joints)
 
 
 def read_states(

@@ -153,6 +153,8 @@ OTHER_DEFAULTS: dict[str, Any] = {
     'velocity_policy': 'differentiate',
     'effort_policy': 'reject',
     'effort_condition': '',
+    'residual_map': '',
+    'data_folder': '',
     'velocity_cutoff': 0.0,
     'max_stamp_age': 0.0,
     'gravity': [0.0, 0.0, -9.81],

@@ -22,8 +22,15 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.annotation.unloaded_residual import UnloadedResidual, unloaded_residual
+from screw_dynamics_ros.core.annotation.unloaded_residual import (
+    UnloadedResidual,
+    as_of_nodes,
+    settings_of,
+    unloaded_residual,
+)
 from screw_dynamics_ros.core.description.friction import FRICTION
 from screw_dynamics_ros.core.dynamics.definite_mass_matrix import definiteness
 from screw_dynamics_ros.core.identification import (
@@ -35,9 +42,12 @@ from screw_dynamics_ros.core.identification import (
     identify_recordings,
 )
 from screw_dynamics_ros.core.identification.model_check import check_model
+from screw_dynamics_ros.core.identification.residual_fit import ResidualFit, fit_residual
 from screw_dynamics_ros.core.identification.unknowns import GROUPS
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.entry import DONE, NEGATIVE
+from screw_dynamics_ros.nodes.outputs.external_wrenches.residual_recordings import model_text
 from screw_dynamics_ros.ros.recordings.recording import read_recording
 
 from ..command_line import (
@@ -67,7 +77,7 @@ from .recordings import (
     recorded_description,
 )
 
-URDF, PARAMETERS = 'identified.urdf', 'drives.yaml'
+URDF, PARAMETERS, RESIDUAL = 'identified.urdf', 'drives.yaml', 'residual.yaml'
 
 
 class Outcome(NamedTuple):
@@ -129,15 +139,19 @@ def outcome(options: argparse.Namespace, progress: Callable[..., object]) -> Out
         return checked(options, given)
     if options.payload and are_poses(given.recordings):
         return weighed(options, given)
-    result, residual = identified(options, given)
+    result, residual, fit = identified(options, given)
     sections = report.of_fit(result, given.notes, residual)
     tree = build_tree(result.description, drives=result.drives)
     sections[0].findings.append(definiteness(tree).finding)
+    if fit is not None:
+        sections.append(report.residuals(fit))
     is_wrong = any(finding.severity == 'error' for finding in result.findings)
     files = {
         URDF: output_files.identified_urdf(given.text, result),
         PARAMETERS: output_files.parameter_file(result, options.payload, residual),
     }
+    if fit is not None:
+        files[RESIDUAL] = model_text(fit.joint_names, given.known.terms, fit.model)
     return Outcome(
         f'Identification of {result.description.name}',
         sections,
@@ -209,8 +223,8 @@ def checked(options: argparse.Namespace, given: Recorded) -> Outcome:
 
 def identified(
     options: argparse.Namespace, given: Recorded
-) -> tuple[DynamicIdentification, UnloadedResidual | None]:
-    """Return the result for recordings, and errors of external torques."""
+) -> tuple[DynamicIdentification, UnloadedResidual | None, ResidualFit | None]:
+    """Return the result for recordings, errors of external torques, and a model of these."""
     _, known, recordings, _ = given
     robot = known.robot
     scale = robot.joint_names if options.scale == ('all',) else options.scale
@@ -234,7 +248,22 @@ def identified(
     )
     identified_robot = Robot(result.description, gravity=robot.gravity, drives=result.drives)
     residual = unloaded_residual(identified_robot, result, recordings, options.payload)
-    return of_reported_efforts(result, known.calibration), residual
+    fit = None
+    if options.residual:
+        runs = as_of_nodes(identified_robot, result, recordings, options.payload)
+        fit = fit_residual(
+            identified_robot, runs, settings=settings_of(result), noise=noise_of(residual, robot)
+        )
+    return of_reported_efforts(result, known.calibration), residual, fit
+
+
+def noise_of(residual: UnloadedResidual | None, robot: Robot) -> Array:
+    """Return the variances of external torques by noise (n,), 0 if unknown."""
+    noise = np.zeros(len(robot.joint_names))
+    if residual is not None:
+        places = [robot.joint_names.index(name) for name in residual.joint_names]
+        noise[places] = residual.deviation**2 - residual.model_deviation**2
+    return noise
 
 
 def known_payload(options: argparse.Namespace) -> KnownLoad | None:
@@ -354,6 +383,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     add('--cutoff HZ', 'cutoff frequency of the filter (default: from the motion)', positive)
     add('--held-out FRACTION', 'fraction of the data for validation (0.2)', between(0.0, 0.5), 0.2)
+    add(
+        '--residual',
+        'fit a model of remaining errors (hysteresis, load, pose), for the parameter residual_map',
+    )
     add('--robust', 'reduce the weight of outliers, for instance contacts')
     add('--measured-velocities', 'use recorded velocities instead of derivatives of positions')
     add_gravity(parser)

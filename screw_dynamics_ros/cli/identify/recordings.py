@@ -33,13 +33,17 @@ Calibration = tuple[Array | None, Array | None]
 
 
 class KnownRobot(NamedTuple):
-    """The nominal robot, scales and offsets of efforts, payloads, delay of efforts [s], notes."""
+    """The nominal robot, scales and offsets of efforts, payloads, delay of efforts [s], notes.
+
+    `terms` are the `effort_terms`.
+    """
 
     robot: Robot
     calibration: Calibration
     payloads: dict[str, RigidBody]
     delay: float
     notes: list[str]
+    terms: Sequence[str] = TERMS
 
 
 def known_robot(text: str, options: argparse.Namespace) -> KnownRobot:
@@ -79,7 +83,7 @@ def known_robot(text: str, options: argparse.Namespace) -> KnownRobot:
         notes.append(
             f'efforts are scaled with {parameters.path}; findings on scales are relative to these'
         )
-    return KnownRobot(robot, calibration, parameters.payloads, delay, notes)
+    return KnownRobot(robot, calibration, parameters.payloads, delay, notes, terms)
 
 
 def of_reported_efforts(

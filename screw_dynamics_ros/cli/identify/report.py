@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import compress
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from screw_dynamics_ros.core.description.drives import DRIVE_FIELDS
 from screw_dynamics_ros.core.description.friction import FRICTION
 from screw_dynamics_ros.core.identification import DynamicIdentification
 from screw_dynamics_ros.core.identification.model_check import ModelCheck
+from screw_dynamics_ros.core.identification.residual_fit import ResidualFit
 from screw_dynamics_ros.core.statistics.intervals import between, with_interval
 from screw_dynamics_ros.core.statistics.least_squares import described
 
@@ -135,6 +137,25 @@ def external_torques(residual: UnloadedResidual) -> Section:
             'no velocities are recorded: noise of differences of positions is '
             f'{residual.derived_share[k]:.0%} of the mean square error of {residual.joint_names[k]}'
         )
+    return section
+
+
+def residuals(fit: ResidualFit) -> Section:
+    """Return the errors that a model of residuals leaves, and where it is based on data."""
+    m, rows = fit.model, []
+    columns = (fit.before, fit.after, m.middles - m.ranges, m.middles + m.ranges, m.speeds, m.loads)
+    for name, *row in zip(fit.joint_names, *columns):
+        if np.isfinite(row[0]):
+            rows.append((name, *digits(row, 3)))
+    head = ('joint', 'offset', 'model', 'from', 'to', 'velocity', 'effort')
+    section = Section('residuals in held-out blocks; positions, velocities, efforts with data')
+    section.table(head, rows).findings += fit.findings
+    for number, (before, after) in enumerate(fit.by_recording, 1):
+        known = np.isfinite(before)
+        cells = (digits(each[known], 3) for each in (before, after))
+        pairs = zip(compress(fit.joint_names, known), *cells)
+        text = ', '.join(f'{name} {a} -> {b}' for name, a, b in pairs)
+        section.lines.append(f'recording {number}, fitted to the others: {text}')
     return section
 
 

@@ -15,6 +15,7 @@ from ..arguments import float_array
 from ..description.rigid_body import RigidBody
 from ..errors import ArgumentError
 from ..estimation.observers.parameters import check_per_joint
+from ..estimation.residual_model import ResidualModel
 from ..outputs import OUTPUTS
 from ..robot.actuated_robot import Source
 from ..robot.robot import Robot
@@ -50,6 +51,7 @@ def annotate_arrays(
     payloads: Mapping[str, RigidBody] | None = None,
     settings: AnnotationSettings | None = None,
     restarted: ArrayLike | None = None,
+    residual: ResidualModel | None = None,
 ) -> dict[str, Array]:
     """Return the model state at every sample of a recorded motion.
 
@@ -71,6 +73,8 @@ def annotate_arrays(
     settings : AnnotationSettings
     restarted : (N,) array of bool, optional
         Samples after a pause, in addition to those detected by the stamps.
+    residual : ResidualModel, optional
+        Of external torques, from which it is subtracted; for the joints of the robot.
 
     Returns
     -------
@@ -90,7 +94,7 @@ def annotate_arrays(
     ArgumentError, UnknownNameError
         Arrays of other shapes; outputs or frames that do not exist; a robot with a free base.
     """
-    annotator = Annotator(robot, outputs, frames, payloads, settings)
+    annotator = Annotator(robot, outputs, frames, payloads, settings, residual)
     motion = annotator.motion(t, q, v, tau, restarted)
     parts = [part for _, part in annotator.blocks(motion)]
     if not parts:
@@ -111,6 +115,7 @@ class Annotator:
         frames: Sequence[str] = (),
         payloads: Mapping[str, RigidBody] | None = None,
         settings: AnnotationSettings | None = None,
+        residual: ResidualModel | None = None,
     ) -> None:
         check_outputs(tuple(outputs))
         if robot.floating_base:
@@ -130,7 +135,7 @@ class Annotator:
         )
         observed = {'external_torque', 'wrench'} & set(self.outputs)
         self._torques = (
-            TorqueProgram(robot, observed, self.frames, self.settings, self._load)
+            TorqueProgram(robot, observed, self.frames, self.settings, self._load, residual)
             if observed
             else None
         )

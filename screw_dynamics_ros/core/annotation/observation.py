@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compile.typed.external import Signature
-from ..compile.typed.functions import Bytes, Ints, typed
+from ..compile.typed.functions import Bytes, Floats, Ints, typed
 from ..compile.typed.library import PythonCode, calls
 from ..compile.typed.records import AddressTable, Opaque, Record
+from ..errors import ArgumentError
 from ..estimation.effort_terms import TERMS
 from ..estimation.observers import observer_state as steps
 from ..estimation.observers.observer_state import ObserverPlan, ObserverState
@@ -35,6 +36,8 @@ from ..estimation.observers.quantities import (
     static_torque,
 )
 from ..estimation.observers.steps import has_finite_sum
+from ..estimation.residual_model import ResidualModel, add_covariance
+from ..estimation.residual_offset import ResidualOffset, advance_offset
 from ..formulas import contact
 from ..robot.actuated_robot import REST
 from ..robot.fused_kernel import Formula
@@ -46,6 +49,7 @@ from .rows import SampleRows, read_row, store_valid_row
 from .settings import AnnotationSettings
 
 COVARIANCE = 'external_torque_covariance'
+NO_COVARIANCE = np.zeros(0)
 
 call = Signature(('address',), 'void')
 
@@ -61,6 +65,11 @@ class ObservedMotion(Record):
         1 for samples after a pause, 0 for others.
     clock : StateClock
     observer : ObserverState
+    offset : ResidualOffset
+    state : (3 n,) array
+        Positions, velocities and efforts; without a model, positions may be more than n.
+    covariance : array
+        Of the torques, (n^2,), or empty.
     kernel, addresses : Opaque
         void kernel(int64 *addresses).
     velocity, effort : SampleRows
@@ -72,6 +81,9 @@ class ObservedMotion(Record):
     starts: Bytes
     clock: StateClock
     observer: ObserverState
+    offset: ResidualOffset
+    state: Floats
+    covariance: Floats
     kernel: Opaque
     addresses: Opaque
     velocity: SampleRows
@@ -85,6 +97,8 @@ def observe(motion: ObservedMotion) -> None:
     """Compute the results of all samples; there are none before the observer has settled."""
     o = motion.observer
     clock = motion.clock
+    model = motion.offset.model
+    has_model = model is not None
     for k in range(len(motion.t)):
         for i in range(len(motion.inputs)):
             read_row(motion.inputs[i], k)
@@ -95,7 +109,11 @@ def observe(motion: ObservedMotion) -> None:
         )
         steps.advance_delay(o, clock, has_velocity)
         steps.advance_observer(o, clock.elapsed, is_complete)
+        if has_model:
+            advance_offset(motion.offset, motion.state, clock.elapsed)
         call(motion.kernel, motion.addresses)
+        if model is not None and len(motion.covariance) > 0:
+            add_covariance(model, motion.state, motion.covariance)
         steps.keep_delay(o, has_velocity)
         steps.keep_state(o)
         if is_complete and o.is_settled:
@@ -116,6 +134,8 @@ class TorqueProgram:
     settings : AnnotationSettings
     load : (10 n_bodies,) array
         `Robot.payload_parameters`.
+    residual : ResidualModel, optional
+        Its torques are subtracted; raises `ArgumentError` if it is for other joints.
     """
 
     def __init__(
@@ -125,8 +145,15 @@ class TorqueProgram:
         frames: Sequence[str],
         settings: AnnotationSettings,
         load: Array,
+        residual: ResidualModel | None = None,
     ) -> None:
         self._robot, self._settings, self._load = robot, settings, load
+        self._residual = residual
+        if residual is not None and not robot.nq == robot.nv == len(residual.map.plain):
+            raise ArgumentError(
+                f'a residual model of {len(residual.map.plain)} joints, but {robot.nq} positions '
+                f'and {robot.nv} velocities: use that of this robot'
+            )
         self._joints = velocity_names(robot)
         observed = self._observed = self._observation()
         self._named = dict[str, tuple[Formula, ...]]()  # with pivots
@@ -175,12 +202,10 @@ class TorqueProgram:
     def start(self) -> Callable[..., dict[str, Array]]:
         """Return `_run` from the beginning of a motion, for consecutive blocks of samples."""
         motion, robot, kernel, plan = ObservedMotion(), self._robot, self._kernel, self._plan()
-        inputs = {
-            'q': np.zeros(robot.nq),
-            'v': np.zeros(robot.nv),
-            'gravity': robot.gravity,
-            **self._inputs(plan),
-        }
+        state = motion.state = np.zeros(robot.nq + 2 * robot.nv)
+        q, v, efforts = np.split(state, [robot.nq, robot.nq + robot.nv])
+        inputs = {'q': q, 'v': v, 'gravity': robot.gravity, **self._inputs(plan)}
+        inputs['measured'] = efforts
         results = dict(zip(self._outputs, map(np.zeros, kernel.shapes)))
         arrays = [*(inputs[name] for name in kernel.inputs), *results.values()]
         motion.kernel = kernel.table_call or PythonCode(lambda _: kernel.run(*arrays))
@@ -188,6 +213,15 @@ class TorqueProgram:
         motion.observer = ObserverState()
         plan.bind(motion.observer, results)
         plan.set_values(motion.observer, vars(self._settings), self._joints)
+        motion.offset, motion.covariance = ResidualOffset(), NO_COVARIANCE
+        if self._residual is not None:
+            motion.offset.model = self._residual
+            self._residual.restart()
+            motion.offset.constant, motion.offset.offset = np.zeros(robot.nv), inputs['offset']
+            motion.offset.observed = plan.effort_deviations
+            motion.offset.effort_deviations = plan.effort_deviations.copy()
+            if self._observed.covariance is not None:
+                motion.covariance = results.get(self._observed.covariance, NO_COVARIANCE)
         motion.inputs = tuple(SampleRows(inputs[name]) for name in ('q', 'v', 'measured'))
         motion.velocity, motion.effort = motion.inputs[1:]
         motion.results = tuple(
@@ -215,7 +249,8 @@ class TorqueProgram:
         for each, rows in zip(motion.results, results.values()):
             each.rows = rows
         run(motion)
-        if COVARIANCE in results:
+        has_model = self._residual is not None and self._residual.has_memory
+        if COVARIANCE in results and not has_model:
             n, values = self._robot.nv, vars(self._settings)
             of_model = values_of_joints(values, 'observer_model_deviation', self._joints) ** 2
             found = results[COVARIANCE].reshape(-1, n, n)

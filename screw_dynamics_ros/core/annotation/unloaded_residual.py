@@ -31,20 +31,20 @@ Source: Coles 2001, *An introduction to statistical modeling of extreme values*,
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..description.motor_coupling import motor_coupling
-from ..description.rigid_body import RigidBody
 from ..estimation.noise_propagation import (
     NoiseVariance,
     set_momentum_stage,
     set_torque_stage,
     variance_after,
 )
+from ..estimation.residual_model import peak_level
 from ..identification.recording import JointRecording
 from ..identification.result import DynamicIdentification
 from ..robot.robot import Robot
@@ -122,16 +122,10 @@ def unloaded_residual(
     payload_link : str
         Of the payload that was identified.
     """
-    known = np.isfinite(result.effort_scale) & ~np.isnan(result.noise)
+    known = _known(result)
     runs = []
-    for number, recording in enumerate(recordings):
-        given = _as_of_nodes(recording, robot, result, known)
-        payloads = dict(given.payloads)
-        if result.load is not None and given.load is not None:
-            payloads[given.load.link] = result.load
-        if result.payload is not None and payload_link:
-            payloads[payload_link] = result.payload
-        e = _external_torques(robot, given, payloads, result)
+    for number, given in enumerate(as_of_nodes(robot, result, recordings, payload_link)):
+        e = _external_torques(robot, given, result)
         runs.append(_Run(given, e, _held_out(given.t, result, number)))
     settled = [np.asarray(np.isfinite(run.e).all(axis=1)) for run in runs]
     e = np.concatenate([run.e[rows] for run, rows in zip(runs, settled)])
@@ -156,27 +150,47 @@ def unloaded_residual(
     )
 
 
-def _as_of_nodes(
-    recording: JointRecording,
+def _known(result: DynamicIdentification) -> NDArray[np.bool_]:
+    """Return the joints (n,) whose torques are known."""
+    return np.asarray(np.isfinite(result.effort_scale) & ~np.isnan(result.noise))
+
+
+def as_of_nodes(
     robot: Robot,
     result: DynamicIdentification,
-    known: NDArray[np.bool_],
-) -> JointRecording:
-    """Return a recording with torques, and with velocities as nodes derive them."""
+    recordings: Sequence[JointRecording],
+    payload_link: str = '',
+) -> list[JointRecording]:
+    """Return recordings with torques, with velocities as nodes derive them, and all payloads."""
+    coupling, runs = motor_coupling(robot.joint_names, robot.drives), []
+    for each in recordings:
+        payloads = dict(each.payloads)
+        if result.load is not None and each.load is not None:
+            payloads[each.load.link] = result.load
+        if result.payload is not None and payload_link:
+            payloads[payload_link] = result.payload
+        torques = each.tau * result.effort_scale + result.effort_offset
+        tau = np.where(_known(result), torques, 0.0) @ coupling
+        runs.append(replace(each, v=rates_of_nodes(each), tau=tau, payloads=payloads))
+    return runs
+
+
+def rates_of_nodes(recording: JointRecording) -> Array:
+    """Return velocities (N, n), from differences of positions where they lack."""
     t, q, v = recording.t, recording.q, recording.v
     differences = np.diff(q, axis=0, prepend=q[:1]) / np.diff(t, prepend=t[0] - 1.0)[:, None]
-    rates = differences if v is None else np.where(np.isnan(v).any(axis=0), differences, v)
-    motors = np.where(known, recording.tau * result.effort_scale + result.effort_offset, 0.0)
-    return replace(recording, v=rates, tau=motors @ motor_coupling(robot.joint_names, robot.drives))
+    return differences if v is None else np.where(np.isnan(v).any(axis=0), differences, v)
 
 
-def _external_torques(
-    robot: Robot,
-    given: JointRecording,
-    payloads: Mapping[str, RigidBody],
-    result: DynamicIdentification,
-) -> Array:
+def settings_of(result: DynamicIdentification) -> AnnotationSettings:
+    """Return the settings of the external torques of an identified robot."""
     delay = result.effort_delay
+    return AnnotationSettings(
+        observer=OBSERVER, effort_delay=max(delay.value, 0.0) if delay.is_certain else 0.0
+    )
+
+
+def _external_torques(robot: Robot, given: JointRecording, result: DynamicIdentification) -> Array:
     found = annotate_arrays(
         robot,
         np.round((given.t - given.t[0]) * 1e9).astype(np.int64),
@@ -184,10 +198,8 @@ def _external_torques(
         given.v if given.v is not None else np.zeros_like(given.q),
         given.tau,
         outputs=['external_torque'],
-        payloads=payloads,
-        settings=AnnotationSettings(
-            observer=OBSERVER, effort_delay=max(delay.value, 0.0) if delay.is_certain else 0.0
-        ),
+        payloads=given.payloads,
+        settings=settings_of(result),
     )
     return found['external_torque']
 
@@ -247,22 +259,27 @@ def _thresholds(
     time = sum(float(np.diff(run.recording.t)[rows[1:]].sum()) for run, rows in zip(runs, settled))
     levels = []
     for i in np.flatnonzero(known).tolist():
-        peaks = np.concatenate([_peaks(run.e[rows, i]) for run, rows in zip(runs, settled)])
-        high = float(np.quantile(peaks, HIGH_PEAKS))
-        above = peaks[peaks >= high]
-        excess, rate = float(np.mean(above - high)), len(above) / time
+        tail = exponential_tail([run.e[rows, i] for run, rows in zip(runs, settled)], time)
         levels.append(
             [
-                high + excess * max(math.log(rate * known.sum() / allowed), 0.0)
+                max(
+                    MOTION_FACTOR * max(peak_level(*tail[:3], allowed / known.sum()), tail[3]),
+                    MIN_DEVIATION,
+                )
                 for allowed in (FALSE_CONTACTS, FALSE_COLLISIONS)
             ]
         )
-        levels[-1] = [
-            max(MOTION_FACTOR * max(x, float(peaks.max())), MIN_DEVIATION) for x in levels[-1]
-        ]
         levels[-1][1] = max(levels[-1][1], MIN_RATIO * levels[-1][0])
     contact, collision = np.array(levels).T
     return contact, collision
+
+
+def exponential_tail(parts: Sequence[Array], time: float) -> tuple[float, float, float, float]:
+    """Return u, m and r of (2) of errors of a duration [s], and the largest absolute error."""
+    peaks = np.concatenate([_peaks(e) for e in parts])
+    high = float(np.quantile(peaks, HIGH_PEAKS))
+    above = peaks[peaks >= high]
+    return high, float(np.mean(above - high)), len(above) / time, float(peaks.max())
 
 
 def _peaks(e: Array) -> Array:

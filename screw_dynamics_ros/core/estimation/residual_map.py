@@ -86,6 +86,15 @@ class ResidualMap(Record):
     x: Floats
     kernel: Floats
 
+    @classmethod
+    def none(cls, n: int) -> ResidualMap:
+        """Return a map without poses, whose residuals are 0."""
+        found = cls()
+        found.plain, found.deviations, found.scales = np.zeros(n), np.zeros(n), np.ones(n)
+        found.turning, found.x, found.length = np.ones(n, dtype=np.int64), np.zeros(2 * n), 1.0
+        found.centers = found.weights = found.inverse = found.kernel = np.zeros(0)
+        return found
+
     def residual(self, q: Array) -> Array:
         """Return the estimate for joint positions (n,): m_j + f_j(q), (n,) [N m, N]."""
         result = np.zeros(len(self.plain))

@@ -335,9 +335,9 @@ def center_findings(
 ) -> Iterator[Finding]:
     """Yield a finding if the load with another center of mass explains held-out efforts better."""
     share = reduction(result, other)
-    helped = share > MIN_DISAGREEMENT
-    if helped.any() and result.load is not None and other.load is not None:
-        given, fitted = (', '.join(f'{x:.3f}' for x in each.load.com) for each in (result, other))
+    helped, loads = share > MIN_DISAGREEMENT, (result.load, other.load)
+    if helped.any() and None not in loads:
+        given, fitted = (', '.join(f'{x:.3f}' for x in each.com) for each in loads if each)
         yield Finding.warning(
             'load',
             f'its center of mass is given as ({given}) m; with ({fitted}) m, errors of held-out '

@@ -18,10 +18,13 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
-from rclpy.logging import get_logger
-
 from ..names import printable
 from ..status import Status
+
+try:
+    from rclpy.logging import get_logger
+except ModuleNotFoundError:  # commands run without ROS
+    from logging import getLogger as get_logger
 
 FAULT_HOLD_S = 10.0  # time for which a fault is reported on /diagnostics
 MAX_KINDS = 20  # kinds of faults that are counted

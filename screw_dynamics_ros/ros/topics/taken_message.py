@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
-
-from rclpy.node import Node
+from typing import TYPE_CHECKING, Any
 
 from screw_dynamics_ros.core.compile.typed.records import Opaque
 from screw_dynamics_ros.core.errors import ScrewDynamicsError
+
+if TYPE_CHECKING:  # commands without ROS import this module
+    from rclpy.node import Node
 
 OK = 0
 STRUCT = 512  # bytes for a struct of unknown size, several times the expected one

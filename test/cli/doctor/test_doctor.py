@@ -5,10 +5,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from functools import partial
@@ -343,30 +340,13 @@ class TestRunningRobot:
     """Through DDS, in a process of its own."""
 
     @pytest.fixture
-    def run(self, ros_domain):
+    def run(self, ros_domain, tmp_path):
         pytest.importorskip('rclpy')
+        from support.warm_processes import Command
 
-        def start(namespace: str, *options: str) -> subprocess.Popen[str]:
-            return subprocess.Popen(
-                [
-                    sys.executable,
-                    '-m',
-                    'screw_dynamics_ros',
-                    'doctor',
-                    '--seconds',
-                    '1',
-                    '--wait',
-                    str(DEADLINE),
-                    *options,
-                    '--ros-args',
-                    '-r',
-                    f'__ns:={namespace}',
-                ],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                env={**os.environ, 'ROS_DOMAIN_ID': str(ros_domain)},
-            )
+        def start(namespace: str, *options: str) -> Command:
+            words = ['doctor', '--seconds', '1', '--wait', str(DEADLINE), *options]
+            return Command(words, tmp_path, ros_domain, ['-r', f'__ns:={namespace}'])
 
         return start
 
@@ -374,9 +354,8 @@ class TestRunningRobot:
         leaning = {'initial_joints': "['panda_joint2']", 'initial_positions': '[0.8]'}
         still = {'rate': 100.0, 'motion_amplitude': 0.0}
         start('simulator', {**still, **leaning}, ['-r', '__ns:=/sound'])
-        process = run('/sound')
-        report, _ = process.communicate(timeout=2 * DEADLINE)
-        assert process.returncode == DONE, report
+        status, report = run('/sound').end()
+        assert status == DONE, report
         assert 'from /sound/simulator' in report, report
         assert 'efforts at rest' in report, report
         section = report.split('efforts at rest')[1]
@@ -401,16 +380,16 @@ class TestRunningRobot:
             turns = iter(partial(client.spin, 0.02), object())
             assert senders(client.node, topic, turns) == ['/named/simulator']
             client.close()
-        report, _ = run('/named', '--seconds', '0.01').communicate(timeout=2 * DEADLINE)
+        _, report = run('/named', '--seconds', '0.01').end()
         assert 'from /named/simulator' in report, report
 
     def test_driver_with_faults(self, run, connect):
         """Another sign of the efforts, an unknown joint, and stamps that stand still."""
         panda, client = Robot.from_urdf(PANDA), connect('odd')
         q = middle_of_range(panda)
-        process = run('/odd')
+        command = run('/odd')
         client.describe(PANDA.read_text())
-        while process.poll() is None:
+        while command.process.poll() is None:
             client.send(
                 [*panda.joint_names, 'fan'],
                 [*q, 1.0],
@@ -419,8 +398,8 @@ class TestRunningRobot:
                 step=0.02,
             )
             client.spin(0.01)
-        report, _ = process.communicate()
-        assert process.returncode == DONE, report
+        status, report = command.end()
+        assert status == DONE, report
         assert 'names that are not in the description are ignored: fan' in report, report
         assert 'joint panda_joint2: its effort is -1.00 times' in report, report
 
@@ -486,7 +465,7 @@ class TestRunningRobot:
         connect('still').expect('still/dynamics: outputs', OK)
         node.process.send_signal(signal.SIGSTOP)
         try:
-            report, _ = run('/still').communicate(timeout=2 * DEADLINE)
+            _, report = run('/still').end()
         finally:
             node.process.send_signal(signal.SIGCONT)
         assert 'no node or file has effort_terms; default: [gravity, ' in report
@@ -494,25 +473,22 @@ class TestRunningRobot:
 
     @pytest.mark.parametrize('presses', [1, 2])
     def test_interrupted_while_it_listens(self, run, connect, presses):
-        client, process = connect('interrupted'), run('/interrupted')
+        client, command = connect('interrupted'), run('/interrupted')
         client.wait(
             lambda: ('doctor', '/interrupted') in client.node.get_node_names_and_namespaces(),
             what='doctor',
         )
         for _ in range(presses):
-            process.send_signal(signal.SIGINT)
-        report, _ = process.communicate(timeout=2 * DEADLINE)
-        assert process.returncode == INTERRUPTED == 130
-        assert report == '\ndoctor: interrupted\n'
+            command.process.send_signal(signal.SIGINT)
+        assert command.end() == (INTERRUPTED, '\ndoctor: interrupted\n')
 
     def test_a_namespace_that_is_none_is_refused(self, run):
-        report, _ = run('/my-arm').communicate(timeout=2 * DEADLINE)
+        _, report = run('/my-arm').end()
         assert report.startswith("doctor: -r __ns:=/my-arm: '/my-arm' cannot be the namespace of")
 
     def test_nobody(self, run):
-        process = run('/nobody', '--wait', '1')
-        report, _ = process.communicate(timeout=2 * DEADLINE)
-        assert process.returncode == UNUSABLE
+        status, report = run('/nobody', '--wait', '1').end()
+        assert status == UNUSABLE
         assert 'no message arrived on robot_description' in report
 
 

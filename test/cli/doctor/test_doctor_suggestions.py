@@ -3,10 +3,7 @@
 
 """`doctor --suggest`: known parameters are written, unknown ones are left out and named."""
 
-import os
 import re
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import replace
 
@@ -415,20 +412,13 @@ def test_a_file_for_the_simulator_starts_the_nodes(start, connect, ros_domain, t
         'faults.nan_joints': [f'panda_joint{k}' for k in range(1, 8)],
         'faults.nan_quantities': ['velocity'],
     }
+    from support.warm_processes import Command
+
     start('simulator', faults, ['-r', '__ns:=/suggested'])
     file = tmp_path / 'suggested.yaml'
-    run = subprocess.run(
-        [
-            *(sys.executable, '-m', 'screw_dynamics_ros', 'doctor', '--suggest', str(file)),
-            *('--seconds', '1', '--wait', '300', '--ros-args', '-r', '__ns:=/suggested'),
-        ],
-        env={**os.environ, 'ROS_DOMAIN_ID': str(ros_domain)},
-        capture_output=True,
-        text=True,
-        timeout=600.0,
-        check=False,
-    )
-    assert f'written to {file}' in run.stdout, run.stdout + run.stderr
+    words = 'doctor', '--suggest', str(file), '--seconds', '1', '--wait', '300'
+    _, printed = Command(words, tmp_path, ros_domain, ['-r', '__ns:=/suggested']).end()
+    assert f'written to {file}' in printed, printed
     content = yaml.safe_load(file.read_text())
     shared = content['/**']['ros__parameters']
     assert shared['velocity_policy'] == 'differentiate'

@@ -17,14 +17,16 @@ from screw_dynamics_ros.cli.doctor.command import main as doctor
 from screw_dynamics_ros.cli.identify import report
 from screw_dynamics_ros.cli.identify.command import identified, main, parse, recorded
 from screw_dynamics_ros.cli.identify.output_files import identified_urdf, parameter_file
-from screw_dynamics_ros.core import Drive, Robot
+from screw_dynamics_ros.core import ArgumentError, Drive, Robot
 from screw_dynamics_ros.core.description.body_inertia import Inertia
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from screw_dynamics_ros.core.identification.fourier_motion import (
     FourierMotion,
     FourierSeries,
 )
 from screw_dynamics_ros.entry import DONE, NEGATIVE, UNUSABLE
+from screw_dynamics_ros.nodes.outputs.external_wrenches.residual_recordings import of_text
 from screw_dynamics_ros.ros.parameter_files import read_parameter_file
 from support.paths import URDF
 
@@ -514,3 +516,25 @@ def test_a_payload_of_poses_at_rest(tmp_path, said):
     np.savetxt(tmp_path / 'poses.csv', rows, delimiter=',', header=head, comments='')
     assert 'no payload is assumed' in said(main, *run, '-o', tmp_path / 'none')
     assert not (tmp_path / 'none').exists()
+
+
+def test_a_model_of_residuals(tmp_path, states, said):
+    """Hysteresis that the model of friction lacks; the file is that of the nodes."""
+    t = np.arange(0.0, 45.0, 0.01)
+    rows = np.arange(len(t)) % 1000
+    q, v, tau = (states[name][:1000][rows] for name in ('q', 'v', 'tau'))
+    z = np.zeros(q.shape)
+    for k in range(1, len(t)):
+        step = q[k] - q[k - 1]
+        z[k] = np.sign(step) + (z[k - 1] - np.sign(step)) * np.exp(-np.abs(step) / 0.1)
+    run = saved(tmp_path, {'joint_names': states['joint_names']}, t=t, q=q, v=v, tau=tau + 2.0 * z)
+    folder = tmp_path / 'found'
+    out = said(main, run, '--urdf', PLANAR, *DOWN, '--residual', '-o', folder)
+    assert 'residuals in held-out blocks' in out
+    text = (folder / 'residual.yaml').read_text()
+    model = of_text('residual.yaml', text, ['joint2', 'joint1'], TERMS)
+    assert model.weights.reshape(2, -1).any(axis=1).all()
+    with pytest.raises(ArgumentError, match='recorded with effort_terms other than gravity'):
+        of_text('residual.yaml', text, ['joint2', 'joint1'], ['gravity'])
+    short = saved(tmp_path, states, 'short.npz')
+    assert main([short, '--urdf', str(PLANAR), *DOWN, '--residual']) == NEGATIVE

@@ -18,7 +18,6 @@ from rclpy.signals import (
     uninstall_signal_handlers,
 )
 from rosbags.rosbag2 import Reader
-from std_msgs.msg import String
 
 from screw_dynamics_ros.cli.annotate.command import main as annotate
 from screw_dynamics_ros.cli.replay import command
@@ -118,8 +117,7 @@ def test_it_is_the_node(tmp_path, monkeypatch, ros_domain, recorded, name, param
     rclpy.init(domain_id=ros_domain)
     with monkeypatch.context() as patch:
         bench = Bench(patch, PARTS[name], name, max_delay=0.0, backend='python', **parameters)
-        bench.host.source.receive(String(data=PLANAR))
-        bench.finish()
+        bench.describe(PLANAR)
         for _, data in joint_states():
             bench.host.states.receive(data, {})
         expected = {}

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip('rclpy')
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
+from geometry_msgs.msg import PoseWithCovarianceStamped
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -25,6 +25,7 @@ from screw_dynamics_ros.cli.view.live_state import (
     STATE_TIMEOUT,
     LiveState,
 )
+from support.messages import wrench_message
 from support.robots import urdf_path
 
 TEXTS = {name: urdf_path(name).read_text() for name in ('planar_2r', 'gripper_tree')}
@@ -53,11 +54,7 @@ def joint_state(stamp, names, position, velocity=(), effort=()):
 
 
 def wrench(frame, force, moment):
-    message = WrenchStamped()
-    message.header.frame_id = frame
-    for vector, values in ((message.wrench.force, force), (message.wrench.torque, moment)):
-        vector.x, vector.y, vector.z = values
-    return serialize_message(message)
+    return serialize_message(wrench_message(frame, force, moment))
 
 
 class Sequence:

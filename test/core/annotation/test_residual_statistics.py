@@ -12,13 +12,13 @@ from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.annotation.unloaded_residual import (
     FALSE_COLLISIONS,
     FALSE_CONTACTS,
-    _as_of_nodes,
     _divided,
     _held_out,
     _peaks,
     _Run,
     _thresholds,
     _white_deviation,
+    as_of_nodes,
     unloaded_residual,
 )
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
@@ -182,20 +182,20 @@ def test_recordings_as_nodes_see_them(robot):
     differences = [[0.0, 0.0], [2.0, 1.0], [3.0, -1.0]]
     tau = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     result = identification(effort_scale=np.array([2.0, 3.0]), effort_offset=np.array([0.5, -1.0]))
-    known = np.array([True, True])
-    found = _as_of_nodes(JointRecording(t, q, None, tau), robot, result, known)
+    (found,) = as_of_nodes(robot, result, [JointRecording(t, q, None, tau)])
     np.testing.assert_allclose(found.v, differences, atol=1e-12)
     np.testing.assert_allclose(found.tau, tau * [2.0, 3.0] + [0.5, -1.0])
     v = np.array([[7.0, 7.0], [7.0, np.nan], [7.0, 7.0]])
-    found = _as_of_nodes(JointRecording(t, q, v, tau), robot, result, known)
+    (found,) = as_of_nodes(robot, result, [JointRecording(t, q, v, tau)])
     np.testing.assert_allclose(found.v, np.column_stack([v[:, 0], np.array(differences)[:, 1]]))
-    found = _as_of_nodes(JointRecording(t, q, v, tau), robot, result, np.array([False, True]))
+    one = replace(result, noise=np.array([np.nan, 1.0]))
+    (found,) = as_of_nodes(robot, one, [JointRecording(t, q, v, tau)])
     np.testing.assert_allclose(found.tau, np.column_stack([np.zeros(3), 3.0 * tau[:, 1] - 1.0]))
     coupled = Robot.from_urdf(
         URDF / 'planar_2r.urdf',
         drives={'joint2': Drive(coupled_joints=('joint1',), coupling_ratios=(0.5,))},
     )
-    found = _as_of_nodes(JointRecording(t, q, v, tau), coupled, identification(), known)
+    (found,) = as_of_nodes(coupled, identification(), [JointRecording(t, q, v, tau)])
     expected = [tau[:, 0] + 0.5 * tau[:, 1], tau[:, 1]]  # motor 2 drives joint 1, too
     np.testing.assert_allclose(found.tau, np.transpose(expected))
 

@@ -43,10 +43,7 @@ from support.robots import one_joint
 
 
 def test_confidence_is_what_it_says():
-    """C-017: with noise of 0.1 mm and 0.2 mrad the 95 % ellipsoid holds the truth in about 95 of
-    100 cases, and so do the intervals of single parameters (doc/how_to/calibration.md has 1000
-    seeds).
-    """
+    """C-017: the 95 % ellipsoid holds the truth in about 95 of 100 cases, as do intervals."""
     nominal, link = arm('UR5')
     truth = displaced(nominal, link, 1e-3, seed=1)
     q = configurations(nominal, 30)
@@ -100,9 +97,7 @@ def test_intervals_by_residuals_scale_the_measurements_and_not_the_prior(misfit)
 
 
 def test_same_minimum_as_another_solver():
-    """C-017: scipy's trust region on central differences, with residuals of its own, ends at the
-    same parameters.
-    """
+    """C-017: scipy's trust region on central differences, with residuals of its own."""
     nominal, link = arm('UR5')
     q = configurations(nominal, 20)
     measured = noisy(poses(displaced(nominal, link, 1e-3, 1), link, q), 3, 1e-3, 5e-4)
@@ -272,9 +267,7 @@ def test_most_measurements_wrong():
 
 
 def test_outlier_that_alone_moved_a_joint():
-    """C-017: if the only measurements that show a parameter are left out, it is held, not guessed;
-    numbers too large to compute with are refused.
-    """
+    """C-017: a parameter that only outliers show is held; too large numbers are refused."""
     nominal, link = arm('UR5')
     truth = displaced(nominal, link, 1e-3, seed=1)
     q = configurations(nominal)

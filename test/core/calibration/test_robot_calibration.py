@@ -63,9 +63,7 @@ BENT = robot(
 @pytest.mark.parametrize('size', [0.0, 0.3], ids=['nominal', 'far from it'])
 @pytest.mark.parametrize('last', ['tool', 'target'])
 def test_columns_against_differences(size, last):
-    """C-016, (5.30): columns of J_P are body twists of the target, at any values of the errors;
-    general axes, prismatic and mimic joints.
-    """
+    """C-016, (5.30): body twists of the target; general axes, prismatic and mimic joints."""
     rng = np.random.default_rng(1)
     groups = ('axes', 'offsets', 'scales', 'base', last)
     model = ChainErrors(read_urdf(BENT), 'tip', groups, random_pose(rng), random_pose(rng))
@@ -119,9 +117,7 @@ def test_errors_are_recovered(name, size):
 
 @pytest.mark.parametrize('name', ARMS)
 def test_base_and_target_anywhere(name):
-    """C-017: a camera anywhere and a marker anywhere on the tool are found with the errors; of the
-    36 or 40 parameters six are held, because they move like the base does.
-    """
+    """C-017: found with the errors; six of 36 or 40 parameters move like the base does."""
     nominal, link = arm(name)
     truth = displaced(nominal, link, 1e-3, seed=2, tool=False)
     rng = np.random.default_rng(3)
@@ -170,9 +166,7 @@ def test_points_of_a_laser_tracker():
 
 
 def test_reflector_anywhere():
-    """C-017: what points tell depends on where the reflector is, not on where it was believed: with
-    nothing known about it, far from the last axis, only the gauge of the base is held.
-    """
+    """C-017: with nothing known about it, far from the last axis, the gauge of the base is held."""
     nominal, link = arm('Panda')
     truth = displaced(nominal, link, 1e-2, seed=6, tool=False)
     base, target = random_pose(np.random.default_rng(7)), expm(se3.hat([0, 0, 0, 0.1, -0.08, 0.1]))
@@ -191,9 +185,7 @@ def test_reflector_anywhere():
 
 
 def test_distances_of_a_ballbar():
-    """C-017: zero positions from distances to a fixed point; the first and the last joint turn
-    about a line on which nothing changes, or like the base does.
-    """
+    """C-017: zero positions; turns of the first and the last joint may change nothing."""
     nominal, link = arm('UR5')
     names = ('shoulder_lift_joint', 'elbow_joint', 'wrist_1_joint', 'wrist_2_joint')
     turned = {n: 1e-3 * (k + 1) * np.eye(6)[1] for k, n in enumerate(names)}
@@ -272,9 +264,7 @@ def test_prismatic_and_mimic_joints():
 
 @pytest.mark.parametrize('tilt', [1e-1, 1e-6, 1e-12, 0.0])
 def test_parallel_axes_do_not_matter(tilt):
-    """C-019: two axes parallel up to any angle, as well conditioned as others; corrections are as
-    large as the errors, where a common normal would jump.
-    """
+    """C-019: as well conditioned as others; corrections are as large as the errors."""
     z = '<axis xyz="0 0 1"/><origin xyz="0.4 0 0"/>'
     text = robot(
         links('base a b c tip'),

@@ -94,9 +94,7 @@ def test_frames_that_registration_finds(kind, estimate, free, found):
 
 @pytest.mark.parametrize('kind', ['points', 'poses'])
 def test_targets_on_two_links(kind):
-    """C-017: three targets on two links, base and targets anywhere: exact measurements give the
-    true robot, and poses of all targets that were never measured.
-    """
+    """C-017: the true robot, and poses of three targets that were never measured."""
     nominal, tip = arm('UR5')
     carriers = {'side': 'wrist_1_link', 'one': tip, 'two': tip}
     truth = displaced(nominal, tip, 1e-3, seed=2, tool=False)

@@ -52,9 +52,7 @@ def test_many_good_poses_improve():
 
 
 def test_few_noisy_poses_do_not():
-    """C-017: a fit to few noisy poses predicts others worse; with a prior of the size of the errors
-    little changes.
-    """
+    """C-017: a fit to them predicts others worse; a prior of the size of the errors helps."""
     validation, (before, after) = validated(size=1e-4, noise=2e-3, count=10)
     assert not validation.improved
     assert after > 2 * before
@@ -90,9 +88,7 @@ def test_prior_between_nominal_and_free():
 
 
 def test_posterior_is_that_of_another_solver():
-    """C-017: the minimum of both sums of squares, with units of their own, by SciPy; prismatic and
-    revolute joints and scales have the deviation of their kind.
-    """
+    """C-017: by SciPy; joints of each kind and scales have the deviation of their kind."""
     nominal, link = arm('UR5')
     rotation, length = 5e-4, 2e-3
     groups = ('axes', 'scales', 'target')
@@ -124,9 +120,7 @@ def test_posterior_is_that_of_another_solver():
 
 
 def test_a_pose_is_held_out_as_a_whole():
-    """C-017: measurements in one configuration, twice or of several targets, are in one fold; rows
-    that are not to be used are in none.
-    """
+    """C-017: all measurements in one configuration are in one fold; unused rows in none."""
     q = np.repeat(np.arange(7.0)[:, None], 2, axis=1)
     q = np.concatenate([q, q + 1e-9, [[50.0, 50.0]]])
     seen = []

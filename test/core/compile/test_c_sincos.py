@@ -97,12 +97,12 @@ def test_multiples_of_a_right_angle(compiled):
         np.testing.assert_allclose(found, wanted, rtol=4e-16, atol=0.0)
 
 
-@pytest.mark.parametrize('count', range(1, 10))
-def test_every_number_of_angles(compiled, count):
+def test_every_number_of_angles(compiled):
     call, _ = compiled
-    x = np.linspace(-3.0, 3.0, count)
-    for found, wanted in zip(call(x), (np.sin(x), np.cos(x))):
-        np.testing.assert_allclose(found, wanted, rtol=0.0, atol=2e-16)
+    for count in range(1, 10):
+        x = np.linspace(-3.0, 3.0, count)
+        for found, wanted in zip(call(x), (np.sin(x), np.cos(x))):
+            np.testing.assert_allclose(found, wanted, rtol=0.0, atol=2e-16)
 
 
 def test_what_has_no_sine_gives_nan_and_leaves_the_others(compiled):

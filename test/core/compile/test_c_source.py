@@ -88,11 +88,7 @@ OUTPUTS = (
 @needs_compiler
 @pytest.mark.parametrize(
     ('name', 'link', 'floating'),
-    [
-        ('panda', 'panda_hand_tcp', False),
-        ('panda', 'panda_link7', True),
-        ('gripper_tree', 'palm', False),
-    ],
+    [('panda', 'panda_link7', True), ('gripper_tree', 'palm', False)],
 )
 def test_the_compiled_function_is_the_recursion(name, link, floating, tmp_path):
     robot = Robot.from_urdf(urdf_path(name), floating_base=floating, backend='reference')

@@ -243,7 +243,7 @@ def test_huge_angles_are_those_of_the_c_library():
 def test_joints_turned_many_times(backend):
     """q of 1e6 and 1e12 rad: as good as sine and cosine of that number are."""
     robot, reference = build('tree', backend), build('tree', 'reference')
-    q = np.array([1e6, 1e12, -1e6, 1e3, 3e9, -1e12]) + 0.25
+    q = np.array([1e6, 1e12, 3e9, 1e3]) + 0.25
     for name in ('mass_matrix', 'gravity_torques', 'link_poses'):
         expected = getattr(reference, name)(q)
         close(getattr(robot, name)(q), expected)

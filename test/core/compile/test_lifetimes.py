@@ -117,7 +117,7 @@ def test_functions_outlive_their_robot():
     state = states(reference, 9)
     q, v, a = (x[0] for x in state.values())
     kept = []
-    for _ in range(3):
+    for _ in range(2):
         robot = build('tree', 'native')
         robot.inverse_dynamics(q, v, a)
         robot.jacobian(q, 'link2')

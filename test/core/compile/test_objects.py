@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import shutil
 import subprocess
 
@@ -15,9 +16,11 @@ import pytest
 from screw_dynamics_ros.cli import compile as command
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.compile.llvm import native
-from screw_dynamics_ros.core.compile.llvm.module import scalar_kernel
+from screw_dynamics_ros.core.compile.llvm.module import scalar_kernel, stack_kernel
 from screw_dynamics_ros.core.compile.llvm.objects import object_file, target_machine
+from screw_dynamics_ros.core.robot.fused_kernel import fused_specification
 from screw_dynamics_ros.entry import DONE, NEGATIVE
+from support.models import random_description
 from support.robots import urdf_path
 
 pytestmark = pytest.mark.skipif(not native.available(), reason='no llvmlite')
@@ -35,7 +38,7 @@ TARGETS = {
 
 @pytest.fixture(scope='module')
 def robot():
-    return Robot.from_urdf(urdf_path('panda'), backend='reference')
+    return Robot(random_description(0, 4), backend='reference')
 
 
 @pytest.fixture(scope='module')
@@ -115,38 +118,56 @@ def test_what_all_functions_call_is_there_once(functions, tmp_path):
     assert {symbol[-1] for symbol in symbols if symbol[-2] == 'T'} == {n for n, _ in functions}
 
 
-PROGRAM = """
-#include <stdio.h>
-#include "arm.h"
-int main(void) {
-  double tau[8];
-  %s
-  arm_inverse_dynamics(q, v, a, gravity, tau);
-  for (int k = 0; k < 8; k++) printf("%%.17g\\n", tau[k]);
-}
-"""
+AARCH64 = ('aarch64-linux-gnu', 'cortex-a72')
+EMULATOR = shutil.which('qemu-aarch64') or shutil.which('qemu-aarch64-static')
+CROSS_COMPILER = shutil.which('aarch64-linux-gnu-gcc')
+
+
+def main_of(robot, code):
+    """Return a program that prints all results of all functions, one number a line."""
+    values, lines = state(robot), []
+    for name, function in zip(OUTPUTS, code.functions):
+        arrays = [values[each].tolist() for each, _ in function.program.inputs]
+        inputs = [f'(const double[]){{{", ".join(map(repr, each))}}}' for each in arrays]
+        sizes = [int(np.prod(shape)) for shape, _ in function.program.outputs]
+        results = [f'{name}_{k}' for k in range(len(sizes))]
+        lines += [f'double {each}[{size}];' for each, size in zip(results, sizes)]
+        lines.append(f'{function.name}({", ".join(inputs + results)});')
+        for each, size in zip(results, sizes):
+            lines.append(f'for (int k = 0; k < {size}; k++) printf("%.17g\\n", {each}[k]);')
+    body = '\n  '.join(lines)
+    return f'#include <stdio.h>\n#include "arm.h"\nint main(void) {{\n  {body}\n}}\n'
 
 
 @pytest.mark.skipif(
-    not (shutil.which('qemu-aarch64') and shutil.which('aarch64-linux-gnu-gcc')),
-    reason='no emulator or compiler of AArch64',
+    not (EMULATOR and CROSS_COMPILER), reason='no emulator or cross compiler of AArch64'
 )
-def test_it_runs_on_an_emulated_aarch64(robot, code, functions, tmp_path):
-    (tmp_path / 'arm.o').write_bytes(object_file(functions, 'aarch64-linux-gnu', 'cortex-a72'))
-    (tmp_path / 'arm.h').write_text(code.header)
-    arrays = [
-        f'const double {name}[] = {{{", ".join(map(repr, values.tolist()))}}};'
-        for name, values in state(robot).items()
-        if name != 'tau'
-    ]
-    (tmp_path / 'main.c').write_text(PROGRAM % '\n  '.join(arrays))
-    compiler = ['aarch64-linux-gnu-gcc', '-static', 'main.c', 'arm.o', '-lm', '-o', 'main']
+@pytest.mark.parametrize('file', ['arm.o', 'arm.c'])
+def test_it_runs_on_an_emulated_aarch64(robot, code, functions, file, tmp_path):
+    (tmp_path / 'arm.o').write_bytes(object_file(functions, *AARCH64))
+    for name, text in {'arm.h': code.header, 'arm.c': code.source}.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / 'main.c').write_text(main_of(robot, code))
+    compiler = [CROSS_COMPILER, '-O2', '-static', 'main.c', file, '-lm', '-o', 'main']
     subprocess.run(compiler, cwd=tmp_path, check=True)
     text = subprocess.run(
-        ['qemu-aarch64', './main'], cwd=tmp_path, check=True, capture_output=True, text=True
+        [EMULATOR, './main'], cwd=tmp_path, check=True, capture_output=True, text=True
     ).stdout
-    (wanted,) = expected(robot, 'inverse_dynamics')
-    np.testing.assert_allclose([float(x) for x in text.split()], wanted, rtol=1e-11, atol=1e-11)
+    wanted = [np.ravel(each) for output in OUTPUTS for each in expected(robot, output)]
+    found = np.array(text.split(), float)
+    np.testing.assert_allclose(found, np.concatenate(wanted), rtol=1e-11, atol=1e-11)
+
+
+def test_stacks_take_vectors_of_neon(robot):
+    """Two samples for each instruction of AArch64, with fused multiply-add."""
+    recorded = fused_specification(robot.tree, ['inverse_dynamics'], {}).record()
+    modules = stack_kernel(recorded, 'kernel', 2, native.opaque_pointers())
+    machine = target_machine(*AARCH64, '')
+    head = f'target triple = "{AARCH64[0]}"\n'
+    assembly = ''.join(
+        machine.emit_assembly(native.llvm().parse_assembly(head + each)) for each in modules
+    )
+    assert re.search(r'\bfml[as]\s+v\d+\.2d', assembly)
 
 
 def test_targets_that_llvm_does_not_know_are_refused(functions, tmp_path, capsys):

@@ -42,7 +42,7 @@ NAMES = sorted(set(FUNCTIONS) - OTHERS)
 
 @cache
 def robot(backend: str = 'native') -> Robot:
-    return Robot(random_description(1, 5, mimic=1), backend=backend)
+    return Robot(random_description(1, 4, mimic=1), backend=backend)
 
 
 @cache
@@ -271,11 +271,11 @@ def test_refused_stacks_and_outputs(backend):
     tau, frozen = np.zeros((5, n)), np.zeros((5, n))
     frozen.flags.writeable = False
     matrix = np.zeros((5, n, n))
-    wrong = r'out\[0\] must be a writeable C-contiguous float64 array of shape \(5, 4\)'
+    wrong = r'out\[0\] must be a writeable C-contiguous float64 array of shape \(5, 3\)'
     for _ in range(2):
         for stacks, keywords, message in (
-            ((q, v[:4], a), {}, r'q: \(5, 4\), v: \(4, 4\)'),
-            ((q, v, a[:, :3]), {}, r'a must have shape \(4,\) or \(N, 4\), got \(5, 3\)'),
+            ((q, v[:4], a), {}, r'q: \(5, 3\), v: \(4, 3\)'),
+            ((q, v, a[:, :2]), {}, r'a must have shape \(3,\) or \(N, 3\), got \(5, 2\)'),
             ((q[None], v, a), {}, 'q must have shape'),
             ((q, v, a), {'gravity': np.zeros((4, 3))}, r'gravity: \(4, 3\)'),
             ((q, v, a), {'gravity': 'down'}, 'gravity must hold real numbers'),

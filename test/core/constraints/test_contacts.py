@@ -115,9 +115,7 @@ def block(mass: float = 2.0) -> Robot:
 
 @pytest.mark.parametrize(('push', 'sticks'), [(5.0, True), (9.0, True), (11.0, False)])
 def test_block_on_a_plane(push, sticks):
-    """C-080: friction coefficient 0.5, weight 19.62 N: it sticks below 9.81 N, then slides with
-    the convex model's acceleration; forces are within the pyramid.
-    """
+    """C-080: friction 0.5, weight 19.62 N: it sticks below 9.81 N, then slides."""
     robot = block()
     q, rest = np.array([0, 0, 0, 0, 0, 0, 1.0]), np.zeros(6)
     pyramid = friction_pyramid('block', UP, 0.5)
@@ -173,9 +171,7 @@ def test_compliance_resolves_conflicts():
 
 
 def test_a_soft_constraint_is_a_spring_with_a_damper():
-    """C-081: stiffness beta^2 / eps, damping 2 alpha / eps: force -(k x + d x') for eps -> infinity
-    at constant k, d; here exactly F = (-(k x + d x') - m ...) with the mass in series.
-    """
+    """C-081: stiffness beta^2 / eps, damping 2 alpha / eps, with the mass in series."""
     robot = block(1.0)
     robot.gravity = (0, 0, 0)
     x, rate, k, d, eps = 0.1, -0.3, 50.0, 4.0, 1e6
@@ -212,9 +208,7 @@ def hanging_chain(backend: str) -> Robot:
 
 @needs_llvmlite
 def test_falling_chain():
-    """C-080, C-081: ends of the rods meet a plane at z = -1; contacts are soft, without impacts.
-    They never pull, and sink in by less than the static depth and the speed allow.
-    """
+    """C-080, C-081: ends of rods meet a plane softly, never pulled, no deeper than speed allows."""
     robot = hanging_chain('native')
     plane = np.eye(4)
     plane[2, 3] = -1.0

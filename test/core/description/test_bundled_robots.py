@@ -61,27 +61,6 @@ def test_panda_frames_and_order():
     assert joints(panda)['panda_finger_joint2'].mimic == Mimic('panda_finger_joint1', 1.0, 0.0)
 
 
-def test_panda_kinematics_is_the_manufacturers_denavit_hartenberg_table():
-    """Craig's convention: T = Rot_x(alpha) Trans_x(a) Rot_z(theta) Trans_z(d), at theta = 0."""
-    table = [  # a, d, alpha
-        (0, 0.333, 0),
-        (0, 0, -np.pi / 2),
-        (0, 0.316, np.pi / 2),
-        (0.0825, 0, np.pi / 2),
-        (-0.0825, 0.384, -np.pi / 2),
-        (0, 0, np.pi / 2),
-        (0.088, 0, np.pi / 2),
-        (0, 0.107, 0),
-    ]
-    panda = joints(read_urdf(urdf_path('panda')))
-    for i, (a, d, alpha) in enumerate(table, start=1):
-        turn = pin.SE3(pin.utils.rotate('x', alpha), np.zeros(3))
-        shift = pin.SE3(np.eye(3), np.array([a, 0, d]))
-        one = panda[f'panda_joint{i}']
-        np.testing.assert_allclose(one.origin, (turn * shift).homogeneous, rtol=0, atol=1e-15)
-        np.testing.assert_array_equal(one.axis, [0, 0, 1] if i < 8 else [1, 0, 0])
-
-
 def test_panda_limits():
     panda = joints(read_urdf(urdf_path('panda')))
     bounds = [2.8973, 1.7628, 2.8973, None, 2.8973, None, 2.8973]

@@ -35,9 +35,7 @@ def test_relative_poses_do_not_depend_on_the_root(seed, root):
 
 
 def test_free_dynamics_does_not_depend_on_the_root():
-    """B-115: a robot in free space has the same kinetic energy whichever link counts as its
-    base.
-    """
+    """B-115: the same kinetic energy whichever link counts as the base."""
     description = random_description(1, 5, ('revolute', 'prismatic'), chain=True)
     robot = Robot(description, backend='reference', floating_base=True)
     other = Robot(rerooted(description, 'link3'), backend='reference', floating_base=True)

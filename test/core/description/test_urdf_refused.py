@@ -278,7 +278,7 @@ def test_descriptions_from_other_sources_are_checked_too():
 
 # --- fuzzing -------------------------------------------------------------------------------------
 
-FUZZ = settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+FUZZ = settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 
 
 def read_or_refuse(source):

@@ -61,7 +61,7 @@ def wrist(backend: str) -> Robot:
 
 
 @BACKENDS
-@pytest.mark.parametrize('bend', [1e-9, 1e-7, 1e-4, 0.3])
+@pytest.mark.parametrize('bend', [1e-7, 1e-4])
 def test_massless_wrist(backend, bend):
     robot = wrist(backend)
     q, v, tau = np.array([0.3, 0.2, bend, 0.4]), np.full(4, 0.1), np.ones(4)

@@ -47,31 +47,6 @@ def test_the_factory_makes_the_hard_cases():
     assert any(slave.mimic.multiplier < 0 for _, slave, _ in pairs)
 
 
-def test_a_chain_multiplies_out():
-    """joint3 = 2 joint2 + 0.3, joint2 = -0.5 joint1 + 0.1: joint3 = -joint1 + 0.5."""
-    description = following(
-        random_description(0, 3, ('revolute',), chain=True),
-        joint2=Mimic('joint1', -0.5, 0.1),
-        joint3=Mimic('joint2', 2.0, 0.3),
-    )
-    robot = Robot(description, backend='reference')
-    free = Robot(without_mimic(description), backend='reference')
-    assert robot.joint_names == ('joint1',)
-    assert robot.transform_joints == free.joint_names
-    np.testing.assert_allclose(
-        robot.link_poses([0.8]), free.link_poses([0.8, -0.3, -0.3]), rtol=0, atol=1e-15
-    )
-    G = np.array([1.0, -0.5, -1.0])
-    np.testing.assert_allclose(
-        robot.jacobian([0.8], 'link3')[:, 0],
-        free.jacobian([0.8, -0.3, -0.3], 'link3') @ G,
-        atol=1e-14,
-    )
-    a = robot.inverse_dynamics([0.8], [0.7], [-0.4])
-    b = G @ free.inverse_dynamics([0.8, -0.3, -0.3], 0.7 * G, -0.4 * G)
-    np.testing.assert_allclose(a, [b], rtol=1e-13)
-
-
 def test_multiplier_zero_holds_the_joint_still():
     description = following(
         random_description(1, 4, ('revolute',), chain=True), joint3=Mimic('joint1', 0.0, 0.6)

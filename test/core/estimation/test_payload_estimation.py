@@ -137,7 +137,7 @@ def test_intervals_hold_the_truth_behind_friction_that_the_model_does_not_have()
     """Of a motion that is repeated; of intervals by the scatter of residuals, half do."""
     moves = np.arange(ROBOT.nv) < 7  # not the fingers
     load, errors = RigidBody(LOAD.mass, LOAD.com, LOAD.matrix), []
-    for seed in range(6):
+    for seed in range(3):
         known = FrictionalArm(ROBOT, seed, 5.0, moves, size=0.0).identified(ROBOT)
         arm = FrictionalArm(ROBOT, seed, 5.0, moves, {LINK: load}, size=0.0, offsets=0.0)
         given, v = arm.recording(15.0), arm.followed[1]

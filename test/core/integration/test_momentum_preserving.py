@@ -95,9 +95,7 @@ def drift(robot: Robot, q: np.ndarray, v: np.ndarray, start: np.ndarray) -> floa
 @pytest.mark.parametrize('backend', [NATIVE])
 @pytest.mark.parametrize('case', ['body', *CASES])
 def test_momentum_of_a_free_robot_is_constant(case, backend):
-    """D-45: thousands of steps, springs in the joints: Pi^s stays to 1e-13; in (q, v) Runge-Kutta
-    steps change it by the error of integration.
-    """
+    """D-45: springs in the joints: Pi^s stays to 1e-13; that of Runge-Kutta steps changes."""
     robot = free_body(backend=backend) if case == 'body' else floating(case, backend)
     robot.gravity = (0, 0, 0)
     q, v = state(robot)
@@ -105,7 +103,7 @@ def test_momentum_of_a_free_robot_is_constant(case, backend):
     start, P = robot.total_momentum(q, v), robot.spatial_momenta(q, v)
     Pi = P[:6].copy()
     at, worst = q, 0.0
-    for k in range(10_000 if case == 'body' else 5_000):
+    for k in range(4_000 if case == 'body' else 2_000):
         at, P = integrator.momenta_step(at, P, springs, 0.01)
         if k % 500 == 499:
             worst = max(worst, drift(robot, at, integrator.velocity(at, P), start))
@@ -152,7 +150,7 @@ def test_weight_changes_it():
 def test_order_on_a_free_body(tableau):
     """D-45: V^s = (M^s)^-1 Pi^s with increments on the left has the order of the tableau."""
     integrator = MomentumPreserving(free_body(), tableau)
-    error = errors(lambda q, v, dt: integrator.step(q, v, np.zeros(6), dt), (100, 200, 400))
+    error = errors(lambda q, v, dt: integrator.step(q, v, np.zeros(6), dt), (50, 100, 200))
     np.testing.assert_allclose(orders(error), tableau.order, atol=0.15)
 
 
@@ -168,13 +166,13 @@ def test_order_on_a_tree():
     reference, integrator, error = RungeKutta(robot), MomentumPreserving(robot), []
 
     def end(integrator: MomentumPreserving | RungeKutta, steps: int) -> np.ndarray:
-        q, v, dt = q0, v0, 0.4 / steps
+        q, v, dt = q0, v0, 0.2 / steps
         for k in range(steps):
             q, v = integrator.step(q, v, torques, dt, wrenches, t=k * dt)
         return np.append(q, v)
 
-    exact = end(reference, 800)
-    error = [np.abs(end(integrator, steps) - exact).max() for steps in (20, 40, 80)]
+    exact = end(reference, 400)
+    error = [np.abs(end(integrator, steps) - exact).max() for steps in (10, 20, 40)]
     np.testing.assert_allclose(orders(np.array(error)), 4, atol=0.3)
     assert error[-1] < 1e-5
 

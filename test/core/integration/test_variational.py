@@ -64,7 +64,7 @@ def springs(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 def test_momentum_of_a_free_tree(backend):
     """D-45, I-47: the total momentum is that of before to rounding, springs in the joints."""
     robot = Robot(
-        random_description(1, 4, ('revolute', 'prismatic')),
+        random_description(1, 2),
         floating_base=True,
         gravity=(0, 0, 0),
         backend=backend,
@@ -74,7 +74,7 @@ def test_momentum_of_a_free_tree(backend):
     momentum = robot.total_momentum(*start)
     for integrator, kept in ((Variational(robot), True), (RungeKutta(robot), False)):
         q, v = start
-        for _ in range(300):
+        for _ in range(150):
             q, v = integrator.step(q, v, springs, 0.01)
         change = np.abs(robot.total_momentum(q, v) - momentum).max() / np.abs(momentum).max()
         assert (change < 1e-12) == kept
@@ -83,20 +83,20 @@ def test_momentum_of_a_free_tree(backend):
 @pytest.mark.parametrize('backend', [NATIVE])
 @pytest.mark.parametrize('com', [np.zeros(3), COM], ids=['com', 'off com'])
 def test_energy_and_momentum_of_a_free_body(backend, com):
-    """D-45, I-47: the energy error of 600 steps is bounded, the momentum constant."""
+    """D-45, I-47: the energy error of 300 steps is bounded, the momentum constant."""
     robot = free_body(com, backend)
     q, v, integrator = Q0, V0, Variational(robot)
     momentum, energy = robot.total_momentum(q, v), robot.kinetic_energy(q, v)
     deviations = []
-    for _ in range(600):
+    for _ in range(300):
         q, v = integrator.step(q, v, np.zeros(6), 0.02)
         deviations.append(abs(robot.kinetic_energy(q, v) / energy - 1))
-    assert max(deviations[-200:]) < 1.3 * max(deviations[:200]) < 1e-4
+    assert max(deviations[-100:]) < 1.3 * max(deviations[:100]) < 1e-4
     close(robot.total_momentum(q, v), momentum, 1e-12)
 
 
 def test_energy_over_long_times():
-    """I-47: 3000 steps of an arm with two joints, 20 steps per swing; Runge-Kutta drifts off."""
+    """I-47: 1500 steps of an arm with two joints, 20 steps per swing; Runge-Kutta drifts off."""
     robot = Robot.from_urdf('urdf/planar_2r.urdf', gravity=(0, -9.81, 0))
     zero, dt = np.zeros(2), 0.05
 
@@ -108,11 +108,11 @@ def test_energy_over_long_times():
             errors.append(robot.kinetic_energy(q, v) + robot.potential_energy(q) - start)
         return np.array(errors)
 
-    error = deviations(Variational(robot), 3000)
-    assert np.abs(error[-1000:]).max() < 1.1 * np.abs(error[:1000]).max()
-    assert abs(error[-1000:].mean() - error[:1000].mean()) < 0.05 * np.abs(error).max()
-    explicit = deviations(RungeKutta(robot), 3000)
-    assert abs(explicit[-500:].mean()) > 5 * abs(explicit[:500].mean())
+    error = deviations(Variational(robot), 1500)
+    assert np.abs(error[-500:]).max() < 1.1 * np.abs(error[:500]).max()
+    assert abs(error[-500:].mean() - error[:500].mean()) < 0.05 * np.abs(error).max()
+    explicit = deviations(RungeKutta(robot), 1500)
+    assert abs(explicit[-250:].mean()) > 5 * abs(explicit[:250].mean())
 
 
 def test_energy_of_the_top():

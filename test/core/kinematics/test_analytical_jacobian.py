@@ -92,9 +92,7 @@ def test_printed_inverse_of_the_zxz_rates_fails():
 
 @pytest.mark.parametrize('sequence', EULER)
 def test_gimbal_lock_is_refused(sequence):
-    """B-047, B-007: at the singularity the error names link, set and remedy; near it all is
-    finite.
-    """
+    """B-047, B-007: the error names link, set and remedy; near it all is finite."""
     middle = 0.0 if sequence[0].upper() == sequence[2].upper() else np.pi / 2
     R = euler.to_matrix(sequence, [0.3, middle, 0.2])
     with pytest.raises(ArgumentError, match=f'{sequence} are singular here .*use another set'):
@@ -134,9 +132,7 @@ def test_roll_pitch_yaw_is_the_default():
 @pytest.mark.parametrize('sequence', ['xyz', 'ZXZ', 'YZX', 'zyz'])
 @pytest.mark.parametrize('backend', ['python', 'native'])
 def test_euler_rates_compile(sequence, backend):
-    """The recursion runs on recorded scalars: one text for the reference and the compiled
-    function.
-    """
+    """One text for the reference and the compiled function."""
     if backend == 'native':
         pytest.importorskip('llvmlite')
     tree = build_tree(random_description(2, 5))

@@ -27,7 +27,7 @@ from support.models import (
 
 REPRESENTATIONS = ('body', 'spatial', 'hybrid', 'mixed')
 
-SEEDS = pytest.mark.parametrize('seed', range(4))
+SEEDS = pytest.mark.parametrize('seed', range(2))
 IN_ALL_REPRESENTATIONS = pytest.mark.parametrize('representation', REPRESENTATIONS)
 
 
@@ -174,15 +174,6 @@ def test_jacobians_are_derivatives_of_the_poses(seed, representation):
 
 
 @SEEDS
-def test_jacobians_by_complex_step(seed):
-    """The hybrid Jacobian to the last digits."""
-    robot = random_robot(seed)
-    q, _ = state(robot, seed)
-    for link, (_, J) in Lagrange(robot.description, (0, 0, 0)).jacobians(q).items():
-        np.testing.assert_allclose(robot.jacobian(q, link), J, rtol=0, atol=1e-13)
-
-
-@SEEDS
 def test_representations_convert_into_each_other(seed):
     """K-09: J^s = Ad_C J^b, J^h = Ad_R J^b = Ad_{-r} J^s, J^m = diag(1, R) J^b."""
     robot = random_robot(seed, floating_base=True)
@@ -198,9 +189,7 @@ def test_representations_convert_into_each_other(seed):
 
 
 def test_columns_depend_on_the_joints_they_should():
-    """K-35, B-124: J^b does not depend on q_1, column j of J^s not on q_j and what follows; J^h
-    on all but the last, whose axis carries the origin of the link.
-    """
+    """K-35, B-124: J^b not on q_1, column j of J^s not on q_j and after, J^h on all but one."""
     robot = reference(random_description(5, 6, chain=True))
     q, _ = state(robot, 5)
     tip = robot.link_names[-1]
@@ -253,31 +242,6 @@ def test_planar_joint(seed):
     )
     if seed == 0:  # as everybody else has it
         np.testing.assert_allclose([x, y], np.eye(3)[:2], atol=1e-14)
-
-
-@SEEDS
-def test_floating_joint_and_floating_base(seed):
-    """(x, y, z, qx, qy, qz, qw) and the body-fixed velocity (omega, v)."""
-    rng = np.random.default_rng(seed)
-    origin = random_pose(rng)
-    robot = one_joint('floating', np.array([1.0, 0, 0]), origin)
-    base = reference(robot.description, floating_base=True)
-    assert (robot.nq, robot.nv, base.nq, base.nv) == (7, 6, 14, 12)
-    q, v = state(base, seed)
-
-    def pose(x: np.ndarray) -> np.ndarray:
-        C = np.eye(4)
-        C[:3, :3], C[:3, 3] = Rotation.from_quat(x[3:]).as_matrix(), x[:3]
-        return C
-
-    np.testing.assert_allclose(base.link_pose(q, 'base'), pose(q[:7]), atol=1e-14)
-    np.testing.assert_allclose(
-        base.link_pose(q, 'body'), pose(q[:7]) @ origin @ pose(q[7:]), atol=1e-14
-    )
-    np.testing.assert_allclose(robot.link_pose(q[7:], 'body'), origin @ pose(q[7:]), atol=1e-14)
-    np.testing.assert_allclose(base.jacobian(q, 'base', 'body'), np.eye(6, 12), atol=1e-14)
-    np.testing.assert_allclose(robot.jacobian(q[7:], 'body', 'body'), np.eye(6), atol=1e-14)
-    np.testing.assert_allclose(robot.velocity(q[7:], v[6:], 'body', 'body'), v[6:], atol=1e-14)
 
 
 def test_a_quaternion_of_any_length_is_a_rotation():

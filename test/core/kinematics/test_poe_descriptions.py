@@ -43,7 +43,7 @@ from support.models import random_configuration, random_description, random_pose
 from support.poe_models import Reference, random_geometry, random_inertias, random_trajectory
 from support.robots import urdf_path
 
-SEEDS = pytest.mark.parametrize('seed', range(3))
+SEEDS = pytest.mark.parametrize('seed', range(2))
 WITH_BODY_FRAMES = (JointFrames, BodyScrews, PredecessorScrews, SpatialScrews)
 ALL = (*WITH_BODY_FRAMES, ConstructionScrews)
 GRAVITY = np.array([0.5, -1.0, -9.81])
@@ -84,12 +84,11 @@ def test_construction_frames_coincide_with_the_root_frame(seed):
     np.testing.assert_array_equal(construction.body_screws().X, construction.Y)
 
 
-@SEEDS
 @pytest.mark.parametrize('first', WITH_BODY_FRAMES)
 @pytest.mark.parametrize('second', WITH_BODY_FRAMES)
-def test_conversions_round_trip(seed, first, second):
+def test_conversions_round_trip(first, second):
     """K-18: any description to any other and back gives the same B and X."""
-    geometry = random_geometry(seed, 6)
+    geometry = random_geometry(0, 6)
     there = second.of(first.of(geometry))
     back = BodyScrews.of(there)
     np.testing.assert_allclose(back.B, geometry.B, rtol=0, atol=1e-14)
@@ -99,9 +98,7 @@ def test_conversions_round_trip(seed, first, second):
 
 @SEEDS
 def test_data_of_the_descriptions(seed):
-    """K-13 to K-15, K-18: B_i = A_p^-1 A_i, ^pX_i = Ad_{B_i} X_i, Y_i = Ad_{A_i} X_i = Ad_{A_p}
-    ^pX_i.
-    """
+    """K-13 to K-15, K-18: B_i = A_p^-1 A_i, ^pX_i = Ad_{B_i} X_i, Y_i = Ad_{A_i} X_i."""
     geometry = random_geometry(seed, 6)
     spatial, predecessor = SpatialScrews.of(geometry), PredecessorScrews.of(geometry)
     for i, p in enumerate(geometry.parents):
@@ -125,9 +122,7 @@ def test_joint_frames_are_on_the_axes(seed):
 
 @SEEDS
 def test_joint_frames_placed_anywhere(seed):
-    """K-12: the general joint frames of [K](3), not those `of` chooses; B = S_p S_i^-1, X =
-    Ad_{S_i} Z.
-    """
+    """K-12: general joint frames of [K](3): B = S_p S_i^-1, X = Ad_{S_i} Z."""
     rng = np.random.default_rng(seed)
     geometry = random_geometry(seed, 6)
     S_i = np.stack([random_pose(rng) for _ in range(6)])
@@ -212,9 +207,7 @@ def test_a_chain_out_of_a_tree():
 @SEEDS
 @pytest.mark.parametrize('description', ALL)
 def test_every_description_has_the_same_torques(seed, description):
-    """K-16, D-31: Q and q'' do not depend on the description, inertias moved along with the
-    frames.
-    """
+    """K-16, D-31: Q and q'' do not depend on it, inertias moved along with the frames."""
     n = 6
     geometry, inertias = random_geometry(seed, n), random_inertias(seed, n)
     q, v, a = random_trajectory(seed, n)[:3]
@@ -254,9 +247,7 @@ def test_dynamics_with_axes_anywhere_and_helical_joints(seed):
 
 @SEEDS
 def test_geometry_of_a_description(seed):
-    """K-12, B-118: poses of all links, mimic and fixed joints included, as composed link by
-    link.
-    """
+    """K-12, B-118: poses of all links as composed link by link, mimic and fixed joints too."""
     description = random_description(
         seed, 10, ('revolute', 'prismatic', 'continuous', 'fixed'), mimic=2
     )

@@ -1,19 +1,17 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The 321 arm of the book: conventions, forward kinematics, recursions, numerical inverse.
+"""The 321 arm of the book: conventions and numerical inverse.
 
-Spec IDs: C-001 to C-005, C-012, C-050, C-096, C-098, C-100, C-102 with the
-golden numbers 8.1. The book's wrenches have the force first, so that twists and wrenches
-transform with the same matrix S; the package has the moment first and needs no exchange D_.
+Spec IDs: C-001 to C-005, C-012, C-102 with the golden numbers 8.1. The book's wrenches have the
+force first, so that twists and wrenches transform with the same matrix S; the package has the
+moment first and needs no exchange D_.
 """
 
 import numpy as np
 import pytest
-from scipy.linalg import expm
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.arms.inverse.position import newton_step, stacked_error
 from screw_dynamics_ros.core.description import Inertia, Joint, Link, RobotDescription
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.dynamics.spatial_inertia import (
@@ -21,7 +19,6 @@ from screw_dynamics_ros.core.dynamics.spatial_inertia import (
     transported,
     transported_matrix,
 )
-from screw_dynamics_ros.core.kinematics.twist_recursions import body_accelerations, body_twists
 from screw_dynamics_ros.core.lie import screws, se3, so3
 from screw_dynamics_ros.core.textbook.screw_geometry import accelerations
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
@@ -150,9 +147,7 @@ def test_joint_torques_in_both_orders(robot, exchange):
 
 @pytest.mark.parametrize('floating_base', [False, True])
 def test_one_interface_for_chains_and_trees(floating_base):
-    """C-012, B-003, B-134, B-135: the same calls for every model: FPK FVK IPK IVK IFK FFK and
-    accelerations.
-    """
+    """C-012, B-003, B-134, B-135: positions, velocities, forces, accelerations, both ways."""
     robot = Robot(random_description(4, 8), floating_base=floating_base, backend='reference')
     rng = np.random.default_rng(0)
     q, v, a = random_configuration(robot, rng), *rng.normal(size=(2, robot.nv))
@@ -173,80 +168,8 @@ def test_one_interface_for_chains_and_trees(floating_base):
     assert robot.singularity(q, link).rank == held.rank
 
 
-def test_product_of_exponentials_equals_product_of_segments(robot):
-    """C-096: exp(s_1 q_1) ... exp(s_6 q_6) T(0) by expm, segments, and the golden pose."""
-    exponentials, segments = np.eye(4), np.eye(4)
-    for i, (axis, z, q) in enumerate(zip(arm_321.AXES, arm_321.HEIGHTS, arm_321.Q)):
-        screw = np.concatenate([axis, np.cross([0, 0, z], axis)])
-        exponentials = exponentials @ expm(se3.hat(screw) * q)
-        below = arm_321.HEIGHTS[i - 1] if i else 0.0
-        shift = np.eye(4)
-        shift[2, 3] = z - below
-        segments = segments @ shift @ expm(se3.hat(np.append(axis, [0, 0, 0])) * q)
-    zero = np.eye(4)
-    zero[2, 3] = arm_321.HEIGHTS[-1] + arm_321.L6
-    last = np.eye(4)
-    last[2, 3] = arm_321.L6
-    pose = robot.link_pose(arm_321.Q, 'tool')
-    np.testing.assert_allclose(exponentials @ zero, pose, atol=1e-14)
-    np.testing.assert_allclose(segments @ last, pose, atol=1e-14)
-    np.testing.assert_allclose(pose, arm_321.POSE, atol=1e-9)
-
-
-def test_velocity_and_jacobian(robot):
-    """C-098: golden twists and determinant in all frames, columns as finite differences."""
-    q, qd = arm_321.Q, arm_321.QD
-    for representation, twist in (('spatial', arm_321.SPATIAL_TWIST), ('body', arm_321.BODY_TWIST)):
-        np.testing.assert_allclose(robot.velocity(q, qd, 'tool', representation), twist, atol=1e-9)
-    for representation in ('spatial', 'body', 'hybrid'):
-        J = robot.jacobian(q, 'tool', representation)
-        assert np.linalg.det(J) == pytest.approx(arm_321.DETERMINANT, abs=1e-9)
-    C, J = robot.link_pose(q, 'tool'), robot.jacobian(q, 'tool', 'spatial')
-    for i, h in enumerate(1e-6 * np.eye(6)):
-        dC = (robot.link_pose(q + h, 'tool') - robot.link_pose(q - h, 'tool')) / 2e-6
-        np.testing.assert_allclose(se3.vee(dC @ se3.inverse(C)), J[:, i], atol=1e-8)
-
-
-def test_outward_recursion(robot, rng):
-    """C-050: twists and accelerations of all segments, from root to tip, against differences."""
-    q, v, a = rng.normal(size=(3, 6))
-    tree, h = robot.tree, 1e-6
-    V, A = body_twists(tree, q, v), body_accelerations(tree, q, v, a)
-    frames = [name for name in robot.link_names if name.startswith('link')]
-    for i, link in enumerate(frames):
-        S = tree.frame(link).S
-        twist = screws.transform_twist(S, robot.velocity(q, v, link, 'body'))
-        np.testing.assert_allclose(V[i], twist, atol=1e-12)
-        C = robot.link_pose(q, link)
-        dC = (robot.link_pose(q + h * v, link) - robot.link_pose(q - h * v, link)) / (2 * h)
-        differences = se3.vee(se3.inverse(C) @ dC)
-        np.testing.assert_allclose(V[i], screws.transform_twist(S, differences), atol=1e-8)
-    later, before = (body_twists(tree, q + s * v, v + s * a) for s in (h, -h))
-    np.testing.assert_allclose(A, (later - before) / (2 * h), atol=1e-7)
-
-
-def test_newton_raphson(robot):
-    """C-100: from q + 0.2 to 1e-12 in at most 7 updates with the logarithm of the pose error."""
-    q, tree = arm_321.Q + 0.2, robot.tree
-    target = robot.link_pose(arm_321.Q, 'tool')
-    for _ in range(7):
-        q = newton_step(tree, q, [target], ['tool'], 0.0)
-    assert np.abs(stacked_error(tree, q, [target], ['tool'])).max() < 1e-12
-    np.testing.assert_allclose(q, arm_321.Q, atol=1e-11)
-
-
-@pytest.mark.parametrize('solution', arm_321.SOLUTIONS)
-def test_nearest_branch(robot, solution):
-    """C-102: a start near one of the eight golden solutions leads to that one."""
-    found = robot.inverse_kinematics(arm_321.POSE_EXACT, 'tool', solution + 0.02, restarts=0)
-    assert found.success
-    np.testing.assert_allclose(found.q, solution, atol=2e-8)
-
-
 def test_every_solution_found_is_one(robot):
-    """B-135: starts anywhere lead to the eight golden solutions and to nothing else; at each of
-    them the joint rates found give the twist.
-    """
+    """B-135: starts anywhere lead to the eight golden solutions, at which rates give the twist."""
     rng, found = np.random.default_rng(0), set()
     for start in rng.uniform(-np.pi, np.pi, (100, 6)):
         result = robot.inverse_kinematics(arm_321.POSE_EXACT, 'tool', start)

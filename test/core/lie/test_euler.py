@@ -218,7 +218,7 @@ def test_zxz_without_nutation():
 
 
 @ALL
-@pytest.mark.parametrize('sine', [0.0, 1e-16, 1e-12, 4e-10, 6e-10, 1e-9, 1e-7])
+@pytest.mark.parametrize('sine', [0.0, 1e-12, 4e-10, 6e-10, 1e-7])
 def test_gimbal_lock(sequence, sine):
     """B-007, B-047: flagged, R rebuilt to 1e-9, the last angle zero where it is undetermined."""
     angles = normalized(sequence, 10)

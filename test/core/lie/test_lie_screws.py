@@ -397,61 +397,6 @@ def test_body_to_hybrid_with_the_printed_inverse_fails():
     assert np.abs(se3.Ad_R(R).T @ V['body'] - V['hybrid']).max() > 1
 
 
-def test_rcm5_golden_values():
-    """Pose, twist and Jacobian columns of body 5 in doc/spec/golden_numbers.md."""
-    alpha, beta = np.pi / 3, 5 * np.pi / 9
-    e = np.array([[0, 0, 1]] * 3 + [[np.cos(a), 0, -np.sin(a)] for a in (alpha, beta)])
-    y = np.zeros((5, 3))
-    y[:4, 0] = [0, 0.4, 0.75, 0.95]
-    P = y[3] + 0.3 * e[3]
-    y[4] = P - P[2] / e[4, 2] * e[4]
-    Y = screws.unit_screw(e, y)
-    close(Y[4], [-0.1736481777, 0, -0.9848077530, 0, 1.1284036483, 0], 1e-9)
-    q, rates = np.array([0.3, -0.5, 0.7, 0.4, -0.6]), np.array([0.5, -0.2, 0.3, 0.8, -0.4])
-    C, J_s = np.eye(4), np.zeros((6, 5))
-    for i, motion in enumerate(se3.exp_unit_screw(Y, q)):
-        J_s[:, i] = se3.Ad(C) @ Y[i]
-        C = C @ motion
-    C = C @ se3.pose(np.eye(3), y[4])
-    close(
-        C[:3],
-        [
-            [0.7409812064, -0.6629808687, 0.1067858577, 1.0940007335],
-            [0.6625942011, 0.6959732300, -0.2767493231, 0.1749253369],
-            [0.1091594083, 0.2758217374, 0.9549903627, -0.0066931350],
-        ],
-        1e-9,
-    )
-    close(
-        J_s[:, 4],
-        [-0.2338335768, 0.1574866035, -0.9594372455, -0.1667758044, 1.05119013, 0.2131938769],
-        1e-9,
-    )
-    J_b = screws.convert_jacobian(J_s, C, 'spatial', 'body')
-    close(
-        J_b[:, 0],
-        [0.1091594083, 0.2758217374, 0.9549903627, 0.5952621548, 0.8773673760, -0.3214435146],
-        1e-9,
-    )
-    J_h = screws.convert_jacobian(J_b, C, 'body', 'hybrid')
-    close(
-        J_h[:, 3],
-        [0.4387912809, 0.2397127693, -0.8660254038, 0.0246936546, -0.1644886179, -0.0330182713],
-        1e-9,
-    )
-    V = {
-        name: screws.convert_twist(J_h @ rates, C, 'hybrid', name)
-        for name in screws.REPRESENTATIONS
-    }
-    omega_b = [0.4465017664, -0.1248631062, 0.2896936726]
-    omega_s = [0.4445664555, 0.1287755741, 0.2909545752]
-    r_dot = [-0.0942397500, 0.3836890956, -0.0264146171]
-    close(V['body'], [*omega_b, 0.1815168821, 0.3222307649, -0.1414748747], 1e-9)
-    close(V['spatial'], [*omega_s, -0.0424825106, 0.0624090336, 0.0367000184], 1e-9)
-    close(V['hybrid'], [*omega_s, *r_dot], 1e-9)
-    close(V['mixed'], [*omega_b, *r_dot], 1e-9)
-
-
 # --- stacks and arguments --------------------------------------------------------------------
 
 

@@ -132,13 +132,12 @@ def test_functions_of_a_chain_of_500_links():
         ('joint_transforms', NativeKernel),
         ('friction_torques', NativeKernel),
         ('mass_matrix', ReferenceKernel),
-        ('coriolis_matrix', ReferenceKernel),
     ):
         assert isinstance(kernel(robot, name), kind), name
 
 
 def test_what_a_recording_costs_is_bounded(monkeypatch):
-    """The recording of a mass matrix of 1000 joints, millions of operations, ends at the limit."""
+    """The recording of a mass matrix of 300 joints ends at the limit."""
     made = []
 
     class Recorder(kernels.Recorder):
@@ -147,6 +146,7 @@ def test_what_a_recording_costs_is_bounded(monkeypatch):
             made.append(self)
 
     monkeypatch.setattr(kernels, 'Recorder', Recorder)
-    robot = Robot(random_description(9, 1000, **CHAIN), backend='python')
+    monkeypatch.setattr(kernels, 'LONGEST_OF_LARGE', 20_000)
+    robot = Robot(random_description(9, 300, **CHAIN), backend='python')
     assert isinstance(kernel(robot, 'mass_matrix'), ReferenceKernel)
-    assert [len(each.operations) for each in made] == [LONGEST_OF_LARGE]
+    assert [len(each.operations) for each in made] == [20_000]

@@ -56,16 +56,14 @@ def compare(description: RobotDescription, floating: bool, driven: bool, seed: i
 
 @pytest.mark.parametrize('driven', [False, True], ids=['free', 'driven'])
 @pytest.mark.parametrize('floating', [False, True], ids=['fixed', 'floating'])
-@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('seed', range(2))
 def test_random_trees(seed, floating, driven):
     compare(random_description(seed, 8, ('revolute', 'prismatic')), floating, driven, seed)
 
 
 @pytest.mark.parametrize('driven', [False, True], ids=['free', 'driven'])
 @pytest.mark.parametrize('floating', [False, True], ids=['fixed', 'floating'])
-@pytest.mark.parametrize(
-    'name', ['panda_description/urdf/panda', 'kinova', 'solo12', 'talos_reduced', 'tiago_pro']
-)
+@pytest.mark.parametrize('name', ['panda_description/urdf/panda', 'solo12', 'tiago_pro'])
 def test_robots(name, floating, driven):
-    """Two arms, a quadruped, a humanoid, a mobile robot with two arms."""
+    """An arm, a quadruped, a mobile robot with two arms."""
     compare(without_mimic(read_urdf(urdf_path(name))), floating, driven, 1)

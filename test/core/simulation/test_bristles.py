@@ -170,7 +170,7 @@ def test_an_arm_held_by_friction_does_not_creep():
     for _ in range(2000):
         held.step(np.zeros(2), 1e-3)
     q = held.q.copy()
-    for _ in range(5000):
+    for _ in range(2000):
         held.step(np.zeros(2), 1e-3)
     assert np.abs(held.q - q).max() < 1e-14
     assert np.abs(held.v).max() < 1e-12
@@ -185,7 +185,7 @@ def test_an_arm_held_by_friction_does_not_creep():
 
 @pytest.mark.parametrize(
     ('stiffness', 'integrator'),
-    [(1e2, 'semi_implicit'), (1e5, 'runge_kutta'), (1e9, 'semi_implicit'), (1e14, 'runge_kutta')],
+    [(1e2, 'runge_kutta'), (1e14, 'semi_implicit')],
 )
 def test_it_takes_energy_away_whatever_the_stiffness(stiffness, integrator):
     """Random trees from random velocities, in steps of 1 ms: they come to rest."""
@@ -256,8 +256,9 @@ def drive(one, steps, seed=0):
     return seen
 
 
-@pytest.mark.parametrize('around', [{}, {'planes': [TABLE], 'contact_points': [TIP]}])
-@pytest.mark.parametrize('count', [None, 3])
+@pytest.mark.parametrize(
+    ('count', 'around'), [(None, {'planes': [TABLE], 'contact_points': [TIP]}), (3, {})]
+)
 def test_a_saved_state_goes_on_the_same(arm, around, count):
     one = SimulatedRobot(arm, count=count, **around)
     drive(one, 50)

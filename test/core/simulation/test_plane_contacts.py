@@ -114,17 +114,17 @@ def test_bounces_against_scipy():
 
 @pytest.mark.parametrize('integrator', ['runge_kutta', 'semi_implicit', 'momentum_preserving'])
 def test_rest(integrator):
-    """Penetration m g / 4 k under each corner; the wrench is the weight."""
-    mass, k = 2.0, 2e4
+    """Penetration m g / k; the wrench is the weight."""
+    mass, k = 1.0, 2e4
     simulated = SimulatedRobot(
-        free_box(mass, 0.02, gravity=DOWN),
+        free_box(mass, gravity=DOWN),
         [0.3, -0.2, 0.05, *UPRIGHT],
         integrator,
         planes=[floor(stiffness=k, damping=10.0)],
-        contact_points=corners(),
+        contact_points=[ContactPoint(LINK, radius=0.05)],
     )
     run(simulated, 1.5)
-    assert simulated.q[2] - 0.05 == pytest.approx(-mass * G / (4 * k), rel=1e-4)
+    assert simulated.q[2] - 0.05 == pytest.approx(-mass * G / k, rel=1e-4)
     wrench = simulated.contact_wrenches[LINK]
     np.testing.assert_allclose(wrench, [0, 0, 0, 0, 0, mass * G], atol=1e-3)
     assert abs(simulated.violation) < 1e-14
@@ -229,9 +229,9 @@ def test_a_block_that_was_pushed_stays_where_it_is(stiffness):
 
 def test_a_sphere_rolls_without_slipping():
     """Down an incline with g sin / (1 + 2 / 5), and rolling does not stretch the friction."""
-    radius, slope = 0.1, 0.2
+    radius, slope = np.sqrt(0.025), 0.2  # 2 / 5 m r^2 = 0.01 kg m^2
     gravity = (G * np.sin(slope), 0.0, -G * np.cos(slope))
-    robot = free_box(1.0, 0.4 * radius**2, gravity=gravity)
+    robot = free_box(gravity=gravity)
     plane = floor(stiffness=1e4, damping=5.0, friction=0.5)
     depth = G * np.cos(slope) / 1e4
     ball = ContactPoint(LINK, radius=radius)
@@ -252,7 +252,7 @@ def test_a_sphere_rolls_without_slipping():
 
 def test_period_of_a_spring_pendulum():
     """2 pi sqrt(m / k) along the spring, 2 pi sqrt(l / g) nearly across it."""
-    k, mass = 100.0, 2.0
+    k, mass = 100.0, 1.0
     spring = Spring(LINK, [0, 0, 0], [0, 0, 0], k, rest_length=0.5)
     stretched = 0.5 + mass * G / k
     simulated = SimulatedRobot(free_box(mass, gravity=DOWN), springs=[spring])
@@ -266,7 +266,7 @@ def test_period_of_a_spring_pendulum():
 
 def test_damping_of_a_spring():
     """Amplitudes fall with exp(-zeta w t), zeta = c / 2 sqrt(k m), after three swings."""
-    k, c, mass, stretch = 100.0, 2.0, 2.0, 0.05
+    k, c, mass, stretch = 100.0, 2.0, 1.0, 0.05
     spring = Spring(LINK, [0, 0, 0], [0, 0, 1.0], k, c, rest_length=0.5)
     simulated = SimulatedRobot(free_box(mass, gravity=(0, 0, 0)), springs=[spring])
     simulated.q = np.array([0, 0, 0.5 - stretch, *UPRIGHT])
@@ -281,7 +281,7 @@ def test_a_stiff_spring_is_a_pendulum():
     k, mass, angle = 1e5, 1.0, 0.02
     length = 1.0 + mass * G / k
     spring = Spring(LINK, [0, 0, 0], [0, 0, 0], k, damping=50.0, rest_length=1.0)
-    simulated = SimulatedRobot(free_box(mass, 1e-6, gravity=DOWN), springs=[spring])
+    simulated = SimulatedRobot(free_box(mass, gravity=DOWN), springs=[spring])
     simulated.q = np.array([length * np.sin(angle), 0, -length * np.cos(angle), *UPRIGHT])
     period = 2 * np.pi * np.sqrt(length / G) * (1 + angle**2 / 16)
     run(simulated, period, period / 2000)
@@ -327,7 +327,7 @@ def test_backends_agree_and_stacks_with_them():
     """Recorded, as plain Python, and on NumPy arrays; one state and several."""
     rng, found = np.random.default_rng(5), {}
     for backend in ('reference', 'python', 'native'):
-        robot = Robot(random_description(4, 4, mimic=1), floating_base=True, backend=backend)
+        robot = Robot(random_description(4, 3, mimic=1), floating_base=True, backend=backend)
         links = robot.link_names
         environment = SimulatedRobot(
             robot,
@@ -363,12 +363,11 @@ def test_parts_on_the_ground_move_nothing():
     np.testing.assert_allclose(simulated.contact_wrenches['base'], [0, 0, 0, 0, 0, 1000.0])
 
 
-@pytest.mark.parametrize(('seed', 'floating'), [(1, False), (2, True)])
-def test_random_robots_fall_on_the_floor_and_lose_energy(seed, floating):
+def test_a_random_robot_falls_on_the_floor_and_loses_energy():
     """Joints of every kind, mimic joints among them: energy grows nowhere and ends lower."""
     kinds = ('revolute', 'prismatic', 'continuous', 'planar', 'floating')
-    description = random_description(seed, 3, kinds, mimic=1)
-    robot = Robot(description, floating_base=floating, gravity=DOWN)
+    description = random_description(2, 3, kinds, mimic=1)
+    robot = Robot(description, floating_base=True, gravity=DOWN)
     height = robot.link_poses(robot.neutral())[:, 2, 3].min()
     points = [ContactPoint(link, radius=0.05) for link in robot.link_names[1:]]
     plane = Plane([0, 0, height - 0.3], [0, 0, 1], stiffness=2e4, damping=1.0, friction=0.5)
@@ -394,7 +393,9 @@ def test_energy_never_grows_in_contact():
         free_box(2.0, 0.02, gravity=DOWN),
         [0, 0, 0.3, 0.1, 0.2, 0.0, np.sqrt(0.95)],
         planes=[floor(stiffness=2e4, damping=0.3, friction=0.4)],
-        contact_points=corners() + [ContactPoint(LINK, [0, 0, 0.05])],
+        contact_points=[
+            ContactPoint(LINK, [x, y, 5.0 * x * y]) for x in (-0.1, 0.1) for y in (-0.1, 0.1)
+        ],
     )
     simulated.v = np.array([2.0, -3.0, 1.0, 0.5, 1.0, -1.0])
     energies = run(simulated, 2.0)
@@ -409,13 +410,13 @@ def test_energy_never_grows_in_contact():
 def test_stiff_contacts_are_integrated_with_shorter_steps():
     """dt sqrt(k / m) = 10: far beyond what one step bears."""
     simulated = SimulatedRobot(
-        free_box(0.1, 1e-3, gravity=DOWN),
+        free_box(gravity=DOWN),
         [0, 0, 0.02, *UPRIGHT],
-        planes=[floor(stiffness=1e7, damping=2.0)],
+        planes=[floor(stiffness=1e8, damping=2.0)],
         contact_points=[ContactPoint(LINK)],
     )
     energies = run(simulated, 0.5, 1e-3)
-    assert np.diff(energies).max() < 1e-5
+    assert np.diff(energies).max() < 1e-4
     assert abs(simulated.q[2]) < 1e-4
 
 

@@ -24,7 +24,6 @@ from support.robots import urdf_path
 #: Robots, whether their base floats, and steps [s] that show the fourth order.
 ROBOTS = [
     ('ur_description/urdf/ur5_robot', False, (4e-3, 2e-3, 1e-3)),
-    ('panda_description/urdf/panda', False, (2e-3, 1e-3, 5e-4)),
     ('solo12', True, (1e-2, 5e-3, 2.5e-3)),
 ]
 SHORTEST = 1.25e-4

@@ -8,15 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
-
-from geometry_msgs.msg import WrenchStamped
-
 from screw_dynamics_ros.core.errors import ArgumentError, NotAtRestError
 from screw_dynamics_ros.nodes.force_torque import rest, sensor_messages
 from screw_dynamics_ros.nodes.force_torque.rest import RestStates
 from screw_dynamics_ros.nodes.force_torque.sensor_messages import SensorMessages, WrenchSample
 from screw_dynamics_ros.ros.joint_states.mapper import ObservedState
+from support.messages import wrench_message
 
 S, MS = 10**9, 10**6
 NOW = 1000.0  # s, on the monotonic clock
@@ -33,12 +30,7 @@ def _stopped_clock(monkeypatch):
 
 def message(stamp, frame='tool', numbers=range(1, 7)):
     """Return a message with force (1, 2, 3) and moment (4, 5, 6)."""
-    made = WrenchStamped()
-    made.header.frame_id = frame
-    made.header.stamp.sec, made.header.stamp.nanosec = divmod(stamp, S)
-    f, n = made.wrench.force, made.wrench.torque
-    f.x, f.y, f.z, n.x, n.y, n.z = map(float, numbers)
-    return made
+    return wrench_message(frame, numbers[:3], numbers[3:], stamp)
 
 
 @pytest.mark.parametrize('sign', [1.0, -1.0])

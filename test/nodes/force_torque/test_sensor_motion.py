@@ -4,9 +4,6 @@
 """The motions that are kept for messages of a wrist sensor."""
 
 import numpy as np
-import pytest
-
-pytest.importorskip('rclpy')
 
 from screw_dynamics_ros.core.estimation.wrist_sensor import (
     FilteredAcceleration,

@@ -12,14 +12,12 @@ import sys
 
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('llvmlite')
 pytest.importorskip('nav_msgs')
 pytest.importorskip('screw_dynamics_msgs.msg._model_state')
 if not sys.platform.startswith('linux'):
     pytest.skip('the loop is for Linux', allow_module_level=True)
 
-import rclpy
 
 from support.answered_states import RUNS, Run
 
@@ -28,19 +26,13 @@ AFTER_A_CHANGE = 20  # states that Python may answer
 
 
 @pytest.fixture
-def run(monkeypatch, ros_domain):
+def run(monkeypatch, keep):
     """Return a function that makes a run."""
-    rclpy.init(domain_id=ros_domain)
-    made = []
 
     def make(name):
-        made.append(Run(monkeypatch, **RUNS[name]))
-        return made[-1]
+        return keep(Run(monkeypatch, **RUNS[name]))
 
-    yield make
-    for each in made:
-        each.close()
-    rclpy.shutdown()
+    return make
 
 
 @pytest.mark.parametrize('name', RUNS)

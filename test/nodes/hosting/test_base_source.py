@@ -6,12 +6,10 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('pinocchio')
 pytest.importorskip('nav_msgs')
 
 import pinocchio as pin
-import rclpy
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from rclpy.parameter import Parameter
@@ -23,7 +21,8 @@ from tf2_msgs.msg import TFMessage
 
 from screw_dynamics_ros.nodes.services.requests import service_model
 from screw_dynamics_ros.ros.status import Level
-from support.free_robot import MS, SWAPPED, FreeRobot, check, numbers, write, write_stamp
+from support.free_robot import MS, SWAPPED, FreeRobot, check, numbers
+from support.messages import write, write_stamp
 from support.node_bench import NodeBench
 from support.robots import robot_id, sampled_robots, urdf_path
 from support.ros_harness import stamp_of
@@ -36,18 +35,12 @@ LEGGED = [
 
 
 @pytest.fixture
-def robot(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = []
+def robot(monkeypatch, keep):
 
     def make(path=None, **parameters):
-        made.append(FreeRobot(monkeypatch, path or urdf_path('solo12'), **parameters))
-        return made[-1]
+        return keep(FreeRobot(monkeypatch, path or urdf_path('solo12'), **parameters))
 
-    yield make
-    for each in made:
-        each.close()
-    rclpy.shutdown()
+    return make
 
 
 @pytest.mark.parametrize('path', LEGGED, ids=robot_id)

@@ -5,36 +5,20 @@
 
 import gc
 import os
-import sys
 from collections import Counter
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-pytest.importorskip('llvmlite')
-pytest.importorskip('screw_dynamics_msgs.msg._model_state')
-if not sys.platform.startswith('linux'):
-    pytest.skip('the loop is for Linux', allow_module_level=True)
-
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import serialized
-from support.loop_pair import ARM, pairs
-from support.robots import urdf_path
+from support.loop_pair import ARM, PLANAR, Q
 
-Q = np.array([0.3, -0.5, 0.2, -2.0, 0.4, 1.6, 0.7, 0.02])
-OTHER = urdf_path('planar_2r').read_text()
 MS = 1_000_000
 STAMP_END = 12  # of a serialized message [bytes]
-
-
-@pytest.fixture
-def pair(monkeypatch, ros_domain):
-    yield from pairs(monkeypatch, ros_domain)
 
 
 def test_ordinary_states_need_no_python(pair):
@@ -148,7 +132,7 @@ def test_observable_wrenches_need_no_python(pair):
     both.set(
         1, observer_joints=[''], observer_effort_deviation=[0.1], observer_model_deviation=[0.0]
     )
-    both.describe(OTHER)  # two joints
+    both.describe(PLANAR)  # two joints
     follow(8)
     follow(q=np.zeros(2))
 
@@ -463,7 +447,7 @@ def test_random_sequences(pair, seed):
 
     def robot():
         both.set(1, frames=[''])  # links of any robot
-        both.describe(ARM if random.integers(0, 2) else OTHER)
+        both.describe(ARM if random.integers(0, 2) else PLANAR)
 
     def layout():
         both.joints = [both.joints[k] for k in random.permutation(len(both.joints))]

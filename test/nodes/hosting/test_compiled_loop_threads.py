@@ -10,7 +10,6 @@ from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip('rclpy')
 if not sys.platform.startswith('linux'):
     pytest.skip('the loop is for Linux', allow_module_level=True)
 

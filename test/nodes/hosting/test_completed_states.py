@@ -9,25 +9,20 @@ import numpy as np
 import pytest
 import yaml
 
-pytest.importorskip('rclpy')
-
-from geometry_msgs.msg import WrenchStamped
-from nodes.hosting import test_compiled_loop
-
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot, read_loop_closures
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.answered_states import WithSensor
 from support.linkages import CLOSURES, FOUR_BAR
+from support.loop_pair import PLANAR
+from support.messages import wrench_message
 from support.paths import URDF
-from support.robots import urdf_path
+from support.residual_models import some_model
 
-pair = test_compiled_loop.pair
 DELTA = (URDF / 'loops' / 'delta_gripper.urdf').read_text()
 DELTA_CLOSURES = URDF / 'loops' / 'delta_gripper_closures.yaml'
 TOPICS = '/gravity', '/coriolis', '/mass_matrix', '/external_torque', '/tf'
-PLANAR = urdf_path('planar_2r').read_text()
 STATES = 300
 
 
@@ -228,7 +223,7 @@ def test_a_residual_map_needs_no_python(pair):
     ask(lambda tare: tare.residuals._fit())
     follow(both, swing([0.1, 0.2], 0.8), STATES)
     assert Counter(both.loop.outcomes[-STATES + 5 :]) == {'done': STATES - 5}
-    found = residuals[0].map
+    found = residuals[0].model
     assert found is not None
     q, offset = both.loop.host.mapper.q, tare_of(both.loop).record.offset
     np.testing.assert_allclose(offset, found.residual(q), rtol=1e-14)
@@ -241,6 +236,33 @@ def test_a_residual_map_needs_no_python(pair):
     both.set(1, tare_samples=5)
     follow(both, swing([0.1, 0.2], 0.8), 20)
     assert len([name for name, _ in both.published if name.endswith('_confidence')]) > STATES
+
+
+@pytest.mark.parametrize('observer', ['momentum', 'kalman'])
+def test_a_residual_model_needs_no_python(pair, observer):
+    """Nor its covariance; both nodes restart its memory alike after pauses."""
+    both = pair(description=PLANAR, model_state=[''])
+    both.set(1, observer=observer)
+    both.listen(('/external_torque', '_torque_covariance', '/residual', '/residual_confidence'))
+    for node in both.nodes:
+        with STATE_LOCK:
+            tare_of(node).residuals._use(some_model(n=2, turning=(1, 1)))
+    follow(both, swing([0.1, 0.2], 0.8), STATES)
+    assert Counter(both.loop.outcomes[-STATES + 5 :]) == {'done': STATES - 5}
+    both.wait(3.0)
+    follow(both, swing([0.1, 0.2], 0.8), 5)
+    assert tare_of(both.loop).residuals.model.memory[3] > 0.4  # little motion since the pause
+    follow(both, swing([0.1, 0.2], 0.8), STATES)
+    model, record = (getattr(tare_of(both.loop), x) for x in ('residuals', 'record'))
+    found, mapper = model.model, both.loop.host.mapper
+    assert abs(found.memory[:2]).max() > 0.5
+    np.testing.assert_allclose(record.offset, found.residual(mapper.q), rtol=1e-14)
+    if observer == 'kalman':
+        squares = record.effort_deviations**2 + found.deviations**2
+        np.testing.assert_allclose(record.observed, np.sqrt(squares), rtol=1e-14)
+        with STATE_LOCK:
+            model.drop()
+        np.testing.assert_array_equal(record.observed, record.effort_deviations)
 
 
 def test_a_filtered_reduced_wrench_needs_no_python(pair):
@@ -275,11 +297,8 @@ def test_the_motion_of_a_wrist_sensor_needs_no_python(pair):
     topics = '/wrist_sensor/wrench', '/wrench_at/panda_link0'
 
     def measure(force):
-        message = WrenchStamped()
-        message.header.frame_id = 'panda_hand'
-        stamp = both.stamp - 300_000
-        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
-        message.wrench.force.x, message.wrench.torque.z = force, 0.1 * force
+        vectors = [force, 0.0, 0.0], [0.0, 0.0, 0.1 * force]
+        message = wrench_message('panda_hand', *vectors, stamp=both.stamp - 300_000)
         for node in both.nodes:
             with STATE_LOCK:
                 node.part.sensor._on_wrench(message)

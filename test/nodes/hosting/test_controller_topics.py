@@ -5,10 +5,6 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
-import rclpy
 from geometry_msgs.msg import WrenchStamped
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
@@ -19,7 +15,7 @@ from screw_dynamics_ros.nodes.force_torque.wrist_sensor_outputs import WristSens
 from screw_dynamics_ros.nodes.hosting import controller_topics
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from support.host_bench import Bench, Outputs, serialized
-from support.loop_pair import pairs
+from support.messages import wrench_message
 from support.robots import urdf_path
 
 NODE = '/life/wrench_estimator'
@@ -31,22 +27,16 @@ OBSERVED = {'observer': 'static', 'torque_cutoff': 0.0, 'wrench_cutoff': 0.0}
 
 
 @pytest.fixture
-def bench(monkeypatch, ros_domain):
+def bench(monkeypatch, keep):
     """Return a function that returns a node with the arm, and its last messages."""
-    rclpy.init(domain_id=ros_domain)
-    made = []
 
     def make(part=WrenchEstimator, text=ARM, **parameters):
         name = {WristSensor: 'wrist_sensor', Outputs: 'all'}.get(part, 'wrench_estimator')
-        made.append(Bench(monkeypatch, part, name, max_delay=0.05, **parameters))
-        made[-1].host.source.receive(String(data=text))
-        made[-1].finish()
-        return made[-1]
+        each = keep(Bench(monkeypatch, part, name, max_delay=0.05, **parameters))
+        each.describe(text)
+        return each
 
-    yield make
-    for each in made:
-        each.close()
-    rclpy.shutdown()
+    return make
 
 
 def state(bench, q=Q, effort=None):
@@ -152,20 +142,17 @@ def test_zeros_while_the_description_is_another_one(bench):
     np.testing.assert_array_equal(numbers(watched(made)[REFERENCE]), np.zeros(6))
     status = made.host.controller_topics.status()
     assert f'{SOURCE} is not one of the outputs for this robot' in status.summary
-    made.host.source.receive(String(data=ARM))
-    made.finish()
+    made.describe(ARM)
     active(made)
 
 
 def test_zeros_while_a_description_is_refused(bench):
     made = bench(wrench_reference=SOURCE)
     active(made)
-    made.host.source.receive(String(data='<robot name="none"/>'))
-    made.finish()
+    made.describe('<robot name="none"/>')
     np.testing.assert_array_equal(numbers(watched(made)[REFERENCE]), np.zeros(6))
     assert REFERENCE not in state(made)
-    made.host.source.receive(String(data=ARM))
-    made.finish()
+    made.describe(ARM)
     watched(made)
     active(made)
 
@@ -219,11 +206,7 @@ def test_the_compensated_wrench_of_a_sensor_is_repeated(bench):
     topic = '/life/wrist_sensor/wrench_reference'
 
     def measured(force):
-        message = WrenchStamped()
-        message.header.frame_id = 'panda_hand_tcp'
-        message.wrench.force.x = force
-        seconds, nanoseconds = divmod(made.clock.time_ns(), 10**9)
-        message.header.stamp.sec, message.header.stamp.nanosec = seconds, nanoseconds
+        message = wrench_message('panda_hand_tcp', [force, 0.0, 0.0], stamp=made.clock.time_ns())
         made.part._on_wrench(message)
 
     for _ in range(40):
@@ -252,11 +235,7 @@ def test_wrenches_of_one_sensor_message_are_together(bench):
         assert '/sensor/values' not in state(made)
     for force in (5.0, 7.0):
         state(made)
-        message = WrenchStamped()
-        message.header.frame_id = 'panda_hand_tcp'
-        message.wrench.force.x = force
-        seconds, nanoseconds = divmod(made.clock.time_ns(), 10**9)
-        message.header.stamp.sec, message.header.stamp.nanosec = seconds, nanoseconds
+        message = wrench_message('panda_hand_tcp', [force, 0.0, 0.0], stamp=made.clock.time_ns())
         made.sent.clear()
         made.part._on_wrench(message)
         (values,) = (data for topic, data in made.sent if topic == '/sensor/values')
@@ -286,11 +265,6 @@ def test_invalid_parameters_are_refused(bench, values, text):
     assert text in results.reason
     with pytest.raises(ArgumentError):
         controller_topics.parameters_of.check({**made.host.parameters.values, **values})
-
-
-@pytest.fixture
-def pair(monkeypatch, ros_domain):
-    yield from pairs(monkeypatch, ros_domain)
 
 
 def test_the_compiled_loop_repeats_without_python(pair):

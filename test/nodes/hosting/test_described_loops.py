@@ -6,13 +6,10 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('mujoco')
 
-import rclpy
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot, LoopClosures
@@ -20,18 +17,14 @@ from support.host_bench import Bench, serialized
 from support.linkages import BARS
 
 
-def test_gravity_torques_of_the_motor(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    bench = Bench(monkeypatch, loop_closures='description')
-    bench.host.source.receive(String(data=BARS))
-    bench.finish()
+def test_gravity_torques_of_the_motor(monkeypatch, keep):
+    bench = keep(Bench(monkeypatch, loop_closures='description'))
+    bench.describe(BARS)
     assert bench.host.model is not None, bench.host.source.descriptions.reason
     assert 'leaves open' not in bench.host.description_status().summary
     bench.host.states.receive(serialized(['left'], [0.3], bench.clock.time_ns()), {})
     (data,) = (data for topic, data in bench.sent if topic.endswith('/gravity'))
     message = deserialize_message(data, JointState)
-    bench.close()
-    rclpy.shutdown()
     robot = Robot.from_mjcf(BARS)
     closed = ClosedRobot(robot, LoopClosures.of(robot.description))
     assert list(message.name) == ['left', 'elbow', 'right']

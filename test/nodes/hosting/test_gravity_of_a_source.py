@@ -7,9 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from geometry_msgs.msg import TransformStamped
 from rclpy.serialization import serialize_message
 from scipy.spatial.transform import Rotation

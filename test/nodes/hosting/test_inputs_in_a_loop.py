@@ -3,33 +3,22 @@
 
 """States with inputs beside joint states stay in the compiled loop, with the bytes of Python."""
 
-import sys
 from collections import Counter
 
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
-pytest.importorskip('llvmlite')
 pytest.importorskip('nav_msgs')
 pytest.importorskip('pinocchio')
-pytest.importorskip('screw_dynamics_msgs.msg._model_state')
-if not sys.platform.startswith('linux'):
-    pytest.skip('the loop is for Linux', allow_module_level=True)
 
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.input_messages import SLED, SOURCES, odometry
-from support.loop_pair import ARM, pairs
+from support.loop_pair import ARM
 from support.robots import urdf_path
 
 MS = 10**6
 TOPICS = '/dynamics/gravity', '/coriolis', '/mass_matrix', '/external_torque', '/tf', '/base_wrench'
-
-
-@pytest.fixture
-def pair(monkeypatch, ros_domain):
-    yield from pairs(monkeypatch, ros_domain)
 
 
 def made(pair, names, **parameters):

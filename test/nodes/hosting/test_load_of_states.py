@@ -7,8 +7,6 @@ import math
 
 import pytest
 
-pytest.importorskip('rclpy')
-
 from screw_dynamics_ros.nodes.hosting.load import Load
 from screw_dynamics_ros.ros.data_path.records import count_served
 

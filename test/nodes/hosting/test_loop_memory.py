@@ -13,7 +13,6 @@ import sys
 
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('llvmlite')
 pytest.importorskip('screw_dynamics_msgs.msg._model_state')
 if not sys.platform.startswith('linux'):

@@ -6,19 +6,16 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('nav_msgs')
 pytest.importorskip('pinocchio')
 
-import rclpy
-from std_msgs.msg import String
 
-from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
 from screw_dynamics_ros.nodes.hosting.measured_input import MeasuredInput
 from screw_dynamics_ros.ros.status import Level
-from support.free_robot import MS, S, write
+from support.free_robot import MS, S
 from support.host_bench import Bench, serialized
 from support.input_messages import SLED, SOURCES
+from support.messages import write
 
 TIMEOUT = 100 * MS  # of all of them
 HAS_STAMPS = {name for name, source in SOURCES.items() if source.attribute != 'gravity_source'}
@@ -28,7 +25,6 @@ class Measured:
     """A node with one of the inputs."""
 
     def __init__(self, monkeypatch, name):
-        monkeypatch.setattr(DrawingProcess, 'offer', lambda *_: None)
         self.source = SOURCES[name]
         self.bench = Bench(monkeypatch, **self.source.parameters)
         self.name, self.host = name, self.bench.host
@@ -36,8 +32,7 @@ class Measured:
         assert isinstance(self.input, MeasuredInput)
 
     def describe(self):
-        self.host.source.receive(String(data=SLED))
-        self.bench.finish()
+        self.bench.describe(SLED)
 
     @property
     def now(self):
@@ -66,13 +61,9 @@ class Measured:
 
 
 @pytest.fixture(params=SOURCES)
-def raw(request, monkeypatch, ros_domain):
+def raw(request, monkeypatch, keep):
     """Return a node without a robot."""
-    rclpy.init(domain_id=ros_domain)
-    made = Measured(monkeypatch, request.param)
-    yield made
-    made.bench.close()
-    rclpy.shutdown()
+    return keep(Measured(monkeypatch, request.param))
 
 
 @pytest.fixture

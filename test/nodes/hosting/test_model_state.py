@@ -9,13 +9,11 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('screw_dynamics_msgs.msg._model_state')
 
 import rclpy
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message, serialize_message
-from std_msgs.msg import String
 
 from screw_dynamics_msgs.msg import ModelState, ModelStateLayout
 from screw_dynamics_ros.core import Robot
@@ -34,10 +32,9 @@ TOPIC, LAYOUT = '/life/all/model_state', '/life/all/model_state_layout'
 
 
 @pytest.fixture
-def bench(monkeypatch, ros_domain):
+def bench(monkeypatch, keep):
     """Return a function that returns a node with a robot, which records what it publishes."""
-    rclpy.init(domain_id=ros_domain)
-    made, latched = [], []
+    latched = []
 
     class Recorded:
         """A publisher that records the layouts."""
@@ -57,23 +54,16 @@ def bench(monkeypatch, ros_domain):
 
     def make(text=ARM, **parameters):
         parameters = {'model_state': ['all'], **parameters}
-        bench = Bench(monkeypatch, Outputs, 'all', **parameters)
+        bench = keep(Bench(monkeypatch, Outputs, 'all', **parameters))
         bench.layouts = latched
-        made.append(bench)
         adopt(bench, text)
         return bench
 
-    yield make
-    for each in made:
-        each.close()
-        for node in each.part.nodes:
-            node.destroy_node()
-    rclpy.shutdown()
+    return make
 
 
 def adopt(bench, text):
-    bench.host.source.receive(String(data=text))
-    bench.finish()
+    bench.describe(text)
     bench.joints = bench.host.mapper.joints
 
 

@@ -6,23 +6,20 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('pinocchio')
 
 import pinocchio as pin
-import rclpy
 from geometry_msgs.msg import Transform, Twist
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState, MultiDOFJointState
-from std_msgs.msg import String
 
-from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess
 from screw_dynamics_ros.nodes.services.requests import service_model
 from screw_dynamics_ros.ros.status import Level
-from support.free_robot import MS, numbers, write, write_stamp
+from support.free_robot import MS, numbers
 from support.host_bench import Bench, Outputs, serialized
+from support.messages import write, write_stamp
 
 INERTIAL = (
     '<inertial><origin xyz="0.1 -0.2 0.3"/><mass value="{}"/>'
@@ -52,7 +49,6 @@ class Ferry:
     """A node with the robot, and the robot in Pinocchio, in a random state."""
 
     def __init__(self, monkeypatch, **parameters):
-        monkeypatch.setattr(DrawingProcess, 'offer', lambda *_: None)
         values = {'multi_dof_joint_states': True, **parameters}
         self.bench = Bench(monkeypatch, Outputs, 'all', **values)
         self.host = self.bench.host
@@ -66,8 +62,7 @@ class Ferry:
         self.q, self.v = rng.normal(size=1), rng.normal(size=1)
 
     def describe(self, text):
-        self.host.source.receive(String(data=text))
-        self.bench.finish()
+        self.bench.describe(text)
 
     def message(self, stamp, names=('swim', 'drive'), *, twist=True):
         """Return the motion of the joints; linear parts first."""
@@ -143,20 +138,8 @@ class Ferry:
 
 
 @pytest.fixture
-def ferry(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = []
-
-    def make(**parameters):
-        made.append(Ferry(monkeypatch, **parameters))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.bench.close()
-        for node in each.bench.part.nodes:
-            node.destroy_node()
-    rclpy.shutdown()
+def ferry(monkeypatch, keep):
+    return lambda **parameters: keep(Ferry(monkeypatch, **parameters))
 
 
 def test_results_contain_their_motion(ferry):

@@ -7,9 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from rclpy.qos import DurabilityPolicy
 
 from screw_dynamics_ros.core import Robot

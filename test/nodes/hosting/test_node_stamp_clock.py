@@ -6,9 +6,6 @@
 import time
 
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from rclpy.node import Node
 from rclpy.parameter import Parameter

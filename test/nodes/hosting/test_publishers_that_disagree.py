@@ -4,14 +4,9 @@
 """Two publishers of joint states: the node refuses their messages if they disagree."""
 
 import pytest
-
-pytest.importorskip('rclpy')
-
-import rclpy
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 
 from screw_dynamics_ros.ros.diagnostics import Level
 from screw_dynamics_ros.ros.topics.taken_message import ID_SIZE, publisher_names
@@ -26,8 +21,7 @@ class Driven:
 
     def __init__(self, monkeypatch):
         self.bench = Bench(monkeypatch)
-        self.bench.host.source.receive(String(data=urdf_path('planar_2r').read_text()))
-        self.bench.finish()
+        self.bench.describe(urdf_path('planar_2r').read_text())
         self.drivers = [
             Node(name, namespace='/life', enable_rosout=False)
             for name in ('broadcaster', 'joint_state_publisher')
@@ -73,14 +67,11 @@ class Driven:
 
 
 @pytest.fixture
-def driven(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = Driven(monkeypatch)
+def driven(monkeypatch, keep):
+    made = keep(Driven(monkeypatch))
     yield made
-    made.bench.close()
     for node in made.drivers:
         node.destroy_node()
-    rclpy.shutdown()
 
 
 def test_publishers_that_disagree_are_refused_and_named(driven):

@@ -5,14 +5,9 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
-import rclpy
 from rclpy.serialization import deserialize_message
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from support.host_bench import Bench, serialized
@@ -29,8 +24,7 @@ class Played:
         self.bench = Bench(monkeypatch, gravity=[0.0, -9.81, 0.0])
         self.clock = self.bench.node.get_clock()
         self.clock._set_ros_time_is_active(True)
-        self.bench.host.source.receive(String(data=urdf_path('planar_2r').read_text()))
-        self.bench.finish()
+        self.bench.describe(urdf_path('planar_2r').read_text())
 
     def set_clock(self, stamp):
         self.clock.set_ros_time_override(Time(nanoseconds=stamp, clock_type=self.clock.clock_type))
@@ -53,12 +47,8 @@ class Played:
 
 
 @pytest.fixture
-def played(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = Played(monkeypatch)
-    yield made
-    made.bench.close()
-    rclpy.shutdown()
+def played(monkeypatch, keep):
+    return keep(Played(monkeypatch))
 
 
 @pytest.mark.parametrize('milliseconds', [100, 300, 2000])

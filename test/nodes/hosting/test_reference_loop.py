@@ -3,21 +3,12 @@
 
 """References and commands in the compiled loop, with the bytes that Python publishes."""
 
-import sys
 from collections import Counter
 from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-pytest.importorskip('llvmlite')
-pytest.importorskip('screw_dynamics_msgs.msg._model_state')
-if not sys.platform.startswith('linux'):
-    pytest.skip('the loop is for Linux', allow_module_level=True)
-
-from nodes.hosting import test_compiled_loop
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.nodes.outputs.dynamics import reference_controller
@@ -25,11 +16,10 @@ from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
 from screw_dynamics_ros.ros.messages.trajectories import set_duration
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import COMMANDS
+from support.loop_pair import ARM, PLANAR, Q
 from support.robots import urdf_path
 
-pair = test_compiled_loop.pair
 impedance = find_spec('screw_dynamics_msgs.msg._impedance_command') is not None
-Q = test_compiled_loop.Q
 TOPICS = '/commands', '/feedforward'
 STEP = 0.004  # s between joint states
 MS = 1_000_000
@@ -285,10 +275,10 @@ def test_pauses_steps_of_the_clock_and_other_robots(followed):
     assert made.source == 'measured state'
     made.follow(3.0)
     made.states(30)
-    made.both.describe(test_compiled_loop.OTHER)
+    made.both.describe(PLANAR)
     made.both.listen(TOPICS)
     made.both.states(10, STEP, q=[0.1, 0.2], v=[0.0, 0.1], tau=[0.0, 0.0])
-    made.both.describe(test_compiled_loop.ARM)
+    made.both.describe(ARM)
     made.both.listen(TOPICS)
     made.follow(3.0)
     made.states(80)

@@ -7,14 +7,9 @@ import struct
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
-import rclpy
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
-from std_msgs.msg import String
 
 from screw_dynamics_ros.core.description.ros2_control import read_ros2_control
 from screw_dynamics_ros.nodes.hosting import controller_topics
@@ -31,22 +26,15 @@ INTERFACES = {
 
 
 @pytest.fixture
-def bench(monkeypatch, ros_domain):
+def bench(monkeypatch, keep):
     """Return a function that returns a node with the arm."""
-    rclpy.init(domain_id=ros_domain)
-    made = []
 
     def make(**parameters):
-        made.append(Bench(monkeypatch, Outputs, 'all', **parameters))
-        describe(made[-1], ARM)
-        return made[-1]
+        made = keep(Bench(monkeypatch, Outputs, 'all', **parameters))
+        made.describe(ARM)
+        return made
 
-    yield make
-    for each in made:
-        each.close()
-        for node in each.part.nodes:
-            node.destroy_node()
-    rclpy.shutdown()
+    return make
 
 
 @pytest.fixture
@@ -72,11 +60,6 @@ def names(monkeypatch):
 
     monkeypatch.setattr(controller_topics.Publishers, 'get', recorded)
     return found
-
-
-def describe(bench, text):
-    bench.host.source.receive(String(data=text))
-    bench.finish()
 
 
 def states(bench, count=1, effort=3.0):
@@ -186,7 +169,7 @@ def test_another_robot_has_another_version(bench, names):
     made = bench(**INTERFACES)
     _, before, version = decoded(states(made, 5)[VALUES])
     made.sent.clear()
-    describe(made, OTHER)
+    made.describe(OTHER)
     lost = [decoded(data) for topic, data in made.sent if topic == VALUES]
     assert [(len(each), which) for _, each, which in lost] == [(len(before), version)]
     assert np.isnan(lost[0][1]).all()
@@ -203,7 +186,7 @@ def test_a_wrench_that_is_never_observable_leaves_the_others(bench, names):
         state_interface_component='estimates',
         state_interfaces=['tool=wrench/tip', 'weight=gravity'],
     )
-    describe(made, OTHER)
+    made.describe(OTHER)
     _, values, _ = decoded(states(made, 5)['/estimates/values'])
     assert np.isnan(values[:6]).all()
     assert np.isfinite(values[6:]).all()

@@ -7,15 +7,12 @@ import sys
 
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('llvmlite')
 if not sys.platform.startswith('linux'):
     pytest.skip('the loop is for Linux', allow_module_level=True)
 
-import rclpy
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
@@ -33,8 +30,7 @@ class Driver:
 
     def __init__(self, node):
         self.node, self.count = node, 0
-        node.host.source.receive(String(data=ARM))
-        node.finish()
+        node.describe(ARM)
         node.host.states.look_for_drivers = lambda: None
         for channel in node.host.states.channels:
             channel.send = lambda data, topic=channel.topic: node.sent.append((topic, data))
@@ -68,20 +64,14 @@ class Driver:
 
 
 @pytest.fixture(params=[Bench, LoopBench])
-def driver(request, monkeypatch, ros_domain):
+def driver(request, monkeypatch, keep):
     """Return a function that returns a driver, with a wall clock that starts at a time [s]."""
-    rclpy.init(domain_id=ros_domain)
-    made = []
 
     def make(wall):
         monkeypatch.setenv('BENCH_WALL', repr(wall))
-        made.append(request.param(monkeypatch, backend='native', state_timeout=0.5))
-        return Driver(made[-1])
+        return Driver(keep(request.param(monkeypatch, backend='native', state_timeout=0.5)))
 
-    yield make
-    for each in made:
-        each.close()
-    rclpy.shutdown()
+    return make
 
 
 def is_regular(driver):

@@ -6,8 +6,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
-
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.nodes.mobile_base.assembly import make_base
 from screw_dynamics_ros.nodes.mobile_base.command_filter import CommandFilter

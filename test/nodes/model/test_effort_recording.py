@@ -8,8 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
-
 from screw_dynamics_ros.core.errors import ArgumentError, MissingStateError, NotAtRestError
 from screw_dynamics_ros.nodes.model import effort_recording
 from screw_dynamics_ros.nodes.model.effort_recording import EffortRecording

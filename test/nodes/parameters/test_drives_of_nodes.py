@@ -7,9 +7,6 @@ import re
 from contextlib import contextmanager
 
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from rclpy.parameter import Parameter
 

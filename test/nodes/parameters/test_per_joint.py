@@ -6,8 +6,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
-
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.nodes.parameters.per_joint import PerJoint
 from screw_dynamics_ros.ros.status import Level, Status

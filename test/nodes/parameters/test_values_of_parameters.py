@@ -6,8 +6,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
-
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.errors import DescriptionError, InertiaError, UnknownNameError

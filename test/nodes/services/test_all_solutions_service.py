@@ -6,10 +6,8 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('screw_dynamics_msgs.srv._filter_twist')
 
-from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_msgs.srv import InverseKinematics
@@ -18,7 +16,7 @@ from screw_dynamics_ros.core.arms.families.three_two_one import ThreeTwoOne
 from screw_dynamics_ros.core.description.robot_description import Limits
 from screw_dynamics_ros.nodes.services.inverse_kinematics import inverse_kinematics
 from screw_dynamics_ros.nodes.services.requests import RequestContext, pickled, service_model
-from screw_dynamics_ros.ros.messages.conversions import pose
+from support.messages import pose_message
 from support.robots import urdf_path
 
 ALL, NEAREST = InverseKinematics.Request.ALL, InverseKinematics.Request.NEAREST
@@ -42,21 +40,12 @@ def panda():
     return Robot.from_urdf(urdf_path('panda').read_text(), backend='reference')
 
 
-def message_of(C):
-    x, y, z, *quaternion = pose(C).tolist()
-    message = PoseStamped()
-    message.pose.position.x, message.pose.position.y, message.pose.position.z = x, y, z
-    for name, value in zip('xyzw', quaternion):
-        setattr(message.pose.orientation, name, value)
-    return message
-
-
 def ask(robot, C, seed, frames=('tool',), **fields):
     """Return the answer to a request for pose C of the first of the frames."""
     request = InverseKinematics.Request(
         joint_state=JointState(name=list(robot.joint_names), position=seed.tolist()),
         frames=list(frames),
-        targets=[message_of(C)] * len(frames),
+        targets=[pose_message(C)] * len(frames),
         **{'method': ALL, **fields},
     )
     response = InverseKinematics.Response()

@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('screw_dynamics_msgs.srv._compare_model')
 
 from rclpy.serialization import deserialize_message, serialize_message

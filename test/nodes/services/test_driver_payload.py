@@ -5,10 +5,6 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
-import rclpy
 from geometry_msgs.msg import InertiaStamped
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
@@ -21,21 +17,13 @@ PANDA = urdf_path('panda').read_text()
 
 
 @pytest.fixture
-def bench(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = []
-
+def bench(monkeypatch, keep):
     def make(use):
-        made.append(Bench(monkeypatch, driver_payload=use))
-        made[-1].host.source.receive(String(data=PANDA))
-        made[-1].finish()
-        return made[-1].host
+        make.latest = keep(Bench(monkeypatch, driver_payload=use))
+        make.latest.describe(PANDA)
+        return make.latest.host
 
-    make.made = made
-    yield make
-    for each in made:
-        each.close()
-    rclpy.shutdown()
+    return make
 
 
 def stated(mass=2.0, z=0.05, frame='panda_link8'):
@@ -120,7 +108,7 @@ def test_it_is_followed_when_another_robot_lacks_its_link(bench):
     host.driver_payload.receive(stated())
     for text, level in ((PANDA.replace('panda_link8', 'flange'), Level.ERROR), (PANDA, Level.OK)):
         host.source.receive(String(data=text))
-        bench.made[-1].finish()
+        bench.latest.finish()
         host.driver_payload.receive(stated(3.0))
         assert texts(host)[0] == level
         assert ('~/driver_payload refused' in texts(host)[1]) == (level == Level.ERROR)

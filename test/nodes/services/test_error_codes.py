@@ -13,22 +13,18 @@ import time
 
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('screw_dynamics_msgs.srv._compare_model')
 
 import rclpy
 from geometry_msgs.msg import Pose, PoseStamped
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
 
 import screw_dynamics_msgs.srv
 import screw_dynamics_ros
@@ -43,6 +39,7 @@ from screw_dynamics_ros.ros.process.worker import FunctionError, WorkerError
 from screw_dynamics_ros.ros.services import refusal
 from support.host_bench import Bench, serialized
 from support.robots import urdf_path
+from support.sequences import run_sequences
 
 ROBOT = urdf_path('planar_2r').read_text()
 JOINTS, TIP = ['joint1', 'joint2'], 'tip'
@@ -119,8 +116,7 @@ def bench(ros_domain):
         patch.setattr(requested_state, 'time', made.clock)
         made.fresh = made.call('jacobian', jacobian())
         made.host.services.serve('Jacobian', '~/broken', task=lambda: (math.sin, ()))
-        made.host.source.receive(String(data=ROBOT))
-        made.finish()
+        made.describe(ROBOT)
         yield made
         made.host.services.worker.end()
         made.close()
@@ -247,13 +243,11 @@ def test_the_process_dies_while_it_answers(bench, monkeypatch):
 
 
 def test_a_robot_for_which_a_service_is_not_made(bench):
-    bench.host.source.receive(String(data=FLOATING))
-    bench.finish()
+    bench.describe(FLOATING)
     request = pose_request(0.1)
     request.joint_state = joints(['joint2'], [0.4])
     answer = bench.call('inverse_kinematics', request)
-    bench.host.source.receive(String(data=ROBOT))
-    bench.finish()
+    bench.describe(ROBOT)
     assert answer.error_code == ErrorCode.NOT_SUPPORTED, answer.message
 
 
@@ -274,8 +268,7 @@ class Requests(RuleBasedStateMachine):
     @rule(text=st.sampled_from([ROBOT, FLOATING]))
     def describe(self, text):
         bench = self.bench
-        bench.host.source.receive(String(data=text))
-        bench.finish()
+        bench.describe(text)
         if self.robot not in (None, text):
             self.fresh = False  # another robot has not been measured yet
         self.robot = text
@@ -326,20 +319,9 @@ class Requests(RuleBasedStateMachine):
 
 def test_codes_in_any_order(bench):
     Requests.bench = bench
-    run_state_machine_as_test(
-        Requests,
-        settings=settings(
-            max_examples=8,
-            stateful_step_count=12,
-            deadline=None,
-            derandomize=True,
-            database=None,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_sequences(Requests, 12, few=8)
     bench.clock.offset += 10.0  # no state for other tests
-    bench.host.source.receive(String(data=ROBOT))
-    bench.finish()
+    bench.describe(ROBOT)
 
 
 # --- headers --------------------------------------------------------------------------------------

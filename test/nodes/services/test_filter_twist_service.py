@@ -6,7 +6,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('screw_dynamics_msgs.srv._filter_twist')
 
 from geometry_msgs.msg import TwistStamped, Vector3, WrenchStamped

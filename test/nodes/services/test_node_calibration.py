@@ -6,11 +6,9 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('screw_dynamics_msgs.srv._calibrate')
 
-from geometry_msgs.msg import Point, Pose
-from scipy.spatial.transform import Rotation
+from geometry_msgs.msg import Point
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_msgs.msg import ErrorCode
@@ -19,6 +17,7 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.calibration.chain_errors import ChainErrors
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.lie import se3
+from support.messages import pose_message
 from support.robots import urdf_path
 from support.ros_harness import ERROR
 
@@ -49,17 +48,6 @@ def session():
     return truth, dict(zip(model.names, P)), q, truth.link_pose(q, LINK)
 
 
-def pose_message(C):
-    message = Pose()
-    for target, values in (
-        (message.position, C[:3, 3]),
-        (message.orientation, Rotation.from_matrix(C[:3, :3]).as_quat()),
-    ):
-        for name, value in zip('xyzw', values):
-            setattr(target, name, float(value))
-    return message
-
-
 def request(truth, q, **others):
     """Return a request with the joints of the arm, in another order; the fingers are not named."""
     arm = [k for k, name in enumerate(truth.joint_names) if name not in FINGERS][::-1]
@@ -72,7 +60,7 @@ def request(truth, q, **others):
 
 def exact(C):
     deviations = {'rotation_deviation': 1e-4, 'position_deviation': 1e-4}
-    return {'poses': [pose_message(each) for each in C], **deviations}
+    return {'poses': [pose_message(each).pose for each in C], **deviations}
 
 
 def test_corrected_description(client, session):
@@ -101,7 +89,7 @@ def test_points_and_a_description_of_the_request(client, session):
     seen = (base @ C @ target)[:, :3, 3]
     points = [Point(x=x, y=y, z=z) for x, y, z in seen.tolist()]
     asked = request(truth, q, points=points, position_deviation=1e-4, robot_description=URDF)
-    asked.target = pose_message(target)
+    asked.target = pose_message(target).pose
     answer = client.call(Calibrate, SERVICE, asked)
     assert answer.success, answer.message
     assert len(answer.held) == 6

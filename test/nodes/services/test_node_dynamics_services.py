@@ -8,13 +8,12 @@ import re
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('screw_dynamics_msgs.srv._annotate_trajectory')
 pytest.importorskip('pinocchio')
 
 import pinocchio as pin
 from builtin_interfaces.msg import Duration
-from geometry_msgs.msg import Point, WrenchStamped
+from geometry_msgs.msg import Point
 from scipy.interpolate import CubicSpline
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -30,6 +29,7 @@ from screw_dynamics_msgs.srv import (
     PayloadCapacity,
 )
 from screw_dynamics_ros.core import Robot
+from support.messages import wrench_message
 from support.robots import urdf_path
 from support.ros_harness import ERROR
 
@@ -96,11 +96,7 @@ def named(robot, q, v=(), tau=()):
 
 def push(link, moment, force):
     """Return a WrenchStamped."""
-    message = WrenchStamped()
-    message.header.frame_id = link
-    for target, values in ((message.wrench.torque, moment), (message.wrench.force, force)):
-        target.x, target.y, target.z = values
-    return message
+    return wrench_message(link, force, moment)
 
 
 def ask(client, kind, **request):

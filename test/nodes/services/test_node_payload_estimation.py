@@ -9,12 +9,10 @@ The node runs in this process (`support.host_bench`), on a clock of ours.
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('screw_dynamics_msgs.srv._estimate_payload')
 
 import rclpy
 from rclpy.parameter import Parameter
-from std_msgs.msg import String
 
 from screw_dynamics_msgs import srv
 from screw_dynamics_ros.core import Robot
@@ -60,8 +58,7 @@ def running(ros_domain):
 @pytest.fixture
 def bench(running):
     """Return the node with the robot, and nothing recorded or carried."""
-    running.host.source.receive(String(data=PANDA))
-    running.finish()
+    running.describe(PANDA)
     running.host._estimation.recording._latest.clear()
     assert record(running, CLEAR).success
     assert ask(running, 'clear_payload', srv.ClearPayload.Request()).success
@@ -208,8 +205,7 @@ def test_what_cannot_be_estimated(bench):
 def test_recordings_end_with_their_robot(bench):
     rest(bench, in_the_middle())
     assert record(bench, POSE).poses == 1
-    bench.host.source.receive(String(data=PANDA.replace('name="panda"', 'name="other"')))
-    bench.finish()
+    bench.describe(PANDA.replace('name="panda"', 'name="other"'))
     rest(bench, in_the_middle())
     assert record(bench, POSE).poses == 1
 

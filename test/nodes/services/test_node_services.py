@@ -8,19 +8,19 @@ import re
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('screw_dynamics_msgs.srv._filter_twist')
 pytest.importorskip('pinocchio')
 
 import pinocchio as pin
 from builtin_interfaces.msg import Duration
-from geometry_msgs.msg import Pose, PoseStamped, TwistStamped, WrenchStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped
 from sensor_msgs.msg import JointState
 
 from oracles.pinocchio_model import Pinocchio
 from screw_dynamics_msgs.msg import ErrorCode
 from screw_dynamics_msgs.srv import FilterTwist, ForwardKinematics, InverseKinematics, Jacobian
 from screw_dynamics_ros.core import Robot
+from support.messages import pose_message, wrench_message
 from support.processes import processor_time, workers
 from support.robots import urdf_path
 from support.ros_harness import ERROR, WARN, stamp_of, vector
@@ -67,19 +67,6 @@ def joint_state(names, position, **others):
 def transform_matrix(transform):
     r = transform.rotation
     return pin.SE3(pin.Quaternion(r.w, r.x, r.y, r.z), vector(transform.translation)).homogeneous
-
-
-def pose_message(C, frame_id=''):
-    """Return (4, 4) as PoseStamped."""
-    message, quaternion = PoseStamped(pose=Pose()), pin.Quaternion(C[:3, :3])
-    message.header.frame_id = frame_id
-    for target, values in (
-        (message.pose.position, C[:3, 3]),
-        (message.pose.orientation, quaternion.coeffs()),
-    ):
-        for name, value in zip('xyzw', values):
-            setattr(target, name, float(value))
-    return message
 
 
 def target_request(frames, targets, names, position, **options):
@@ -278,8 +265,7 @@ def test_solutions_with_a_joint_held(client, robot, oracle, q):
 
 def test_filter_twist(client, robot, q):
     """C-046: a finger on a table lets pass what slides and what parts."""
-    push = WrenchStamped()
-    push.header.frame_id, push.wrench.force.z = f'left_{TOOL}', 1.0
+    push = wrench_message(f'left_{TOOL}', [0.0, 0.0, 1.0])
     command = TwistStamped()
     command.header.frame_id = TOOL
     command.twist.linear.x, command.twist.linear.z = 0.2, -0.1

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('screw_dynamics_msgs.srv._inverse_kinematics')
 
 from screw_dynamics_ros.core.arms.inverse.position import InverseKinematicsResult

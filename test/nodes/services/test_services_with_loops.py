@@ -12,10 +12,9 @@ import copy
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('screw_dynamics_msgs.srv._filter_twist')
 
-from geometry_msgs.msg import PoseStamped, WrenchStamped
+from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_msgs import srv
@@ -31,6 +30,7 @@ from screw_dynamics_ros.nodes.services.requests import RequestContext, pickled, 
 from screw_dynamics_ros.ros.joint_states.requested_state import JointState as Measured
 from screw_dynamics_ros.ros.messages.conversions import pose, swap_linear_angular
 from support.closed_chains import delta_gripper
+from support.messages import wrench_message
 
 Q, V, A = np.array([0.4, 0.6, 0.2]), np.array([0.5, -0.3, 0.8]), np.array([2.0, -1.0, 3.0])
 CUP, ROD = 'cup', 'rod_2'
@@ -100,10 +100,7 @@ def test_jacobian_of_the_motors(robot, closed):
 
 
 def push(link, force):
-    stamped = WrenchStamped()
-    stamped.header.frame_id = link
-    stamped.wrench.force.x, stamped.wrench.force.y, stamped.wrench.force.z = force
-    return stamped
+    return wrench_message(link, force)
 
 
 def test_torques_accelerations_and_mass_matrix_of_the_motors(robot, closed):

@@ -7,9 +7,6 @@ import re
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from rclpy.parameter import Parameter
 

@@ -5,9 +5,6 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from geometry_msgs.msg import Vector3, WrenchStamped
 from sensor_msgs.msg import JointState
 

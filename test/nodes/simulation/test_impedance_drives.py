@@ -7,9 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_ros.core.description.ros2_control import impedance_gains, read_ros2_control

@@ -5,9 +5,6 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from builtin_interfaces.msg import Duration, Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header

@@ -6,8 +6,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
-
 from screw_dynamics_ros.core import Drive
 from screw_dynamics_ros.nodes.simulation.joint_targets import EFFORT, POSITION, VELOCITY, command_of
 from support.simulated_motors import DrivenArm

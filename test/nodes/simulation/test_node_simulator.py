@@ -6,18 +6,16 @@
 In the process of the tests, whose clock they turn; beside other nodes through DDS.
 """
 
+from functools import partial
+
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header, String
 
 from screw_dynamics_ros.core import Robot
-from support.node_bench import NodeBench
 from support.robots import urdf_path
 from support.ros_harness import DIRECT, LATCHED, stamp_of
 
@@ -32,16 +30,8 @@ def robot():
 
 
 @pytest.fixture
-def make(ros_domain, monkeypatch):
-    made = []
-
-    def make_bench(**parameters):
-        made.append(NodeBench(ros_domain, monkeypatch, rate=200.0, **parameters))
-        return made[-1]
-
-    yield make_bench
-    for bench in made:
-        bench.close()
+def make(node_bench):
+    return partial(node_bench, rate=200.0)
 
 
 @pytest.fixture

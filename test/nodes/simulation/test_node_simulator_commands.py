@@ -7,9 +7,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from sensor_msgs.msg import JointState

@@ -8,9 +8,6 @@ In lock step, beside the truth, which the simulator publishes too.
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from sensor_msgs.msg import JointState
 
 from support.lock_step import JOINTS, PERIOD, LockStep, arm

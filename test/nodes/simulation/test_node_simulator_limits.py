@@ -4,22 +4,19 @@
 """What no command, push or fault does to the simulator, whose clock the tests turn."""
 
 import re
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 
 from screw_dynamics_ros.core import Robot
-from support.node_bench import NodeBench
 from support.robots import UNIT_INERTIA, joint, urdf_path
 from support.robots import robot as robot_of
 from support.ros_harness import stamp_of
@@ -33,17 +30,8 @@ def robot():
 
 
 @pytest.fixture
-def make(ros_domain, monkeypatch):
-    made = []
-
-    def make_bench(**parameters):
-        parameters = {'rate': 200.0, 'motion_amplitude': 0.0, **parameters}
-        made.append(NodeBench(ros_domain, monkeypatch, **parameters))
-        return made[-1]
-
-    yield make_bench
-    for bench in made:
-        bench.close()
+def make(node_bench):
+    return partial(node_bench, rate=200.0, motion_amplitude=0.0)
 
 
 @pytest.fixture

@@ -7,9 +7,6 @@ import re
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from geometry_msgs.msg import TwistStamped, WrenchStamped
 from rclpy.parameter import Parameter
@@ -24,7 +21,6 @@ from screw_dynamics_ros.nodes.simulation.assembly import make_robot
 from screw_dynamics_ros.nodes.simulation.simulator import TABLE, Simulator
 from screw_dynamics_ros.ros.parameters import Parameters
 from support.ball_robots import PENDULUM
-from support.node_bench import NodeBench
 from support.robots import UNIT_INERTIA, joint
 from support.robots import robot as robot_of
 from support.ros_harness import stamp_of, vector
@@ -177,11 +173,9 @@ def test_energy_and_violation(client, resting):
     assert abs(client.received['simulator/violation'][-1].data[0]) < 1e-12
 
 
-def test_time_is_simulated_and_published(ros_domain, monkeypatch):
+def test_time_is_simulated_and_published(node_bench):
     """Ten times as fast, a tenth as fast, and not at all: in time that the test lets pass."""
-    bench = NodeBench(
-        ros_domain,
-        monkeypatch,
+    bench = node_bench(
         robot_description=vehicle(),
         backend='python',
         rate=100.0,
@@ -213,15 +207,12 @@ def test_time_is_simulated_and_published(ros_domain, monkeypatch):
     refused = bench.set(real_time_factor=0.01)
     assert not refused.successful
     assert 'must be 0, for as fast as possible, or in [0.1, 100]' in refused.reason
-    bench.close()
 
 
-def test_a_ball_joint_swings_and_is_sent_with_several_coordinates(ros_domain, monkeypatch):
+def test_a_ball_joint_swings_and_is_sent_with_several_coordinates(node_bench):
     """The energy of a pendulum, from its orientation and angular velocity, is constant [J]."""
     pytest.importorskip('mujoco')
-    bench = NodeBench(
-        ros_domain, monkeypatch, robot_description=PENDULUM, backend='python', rate=100.0
-    )
+    bench = node_bench(robot_description=PENDULUM, backend='python', rate=100.0)
     bench.go_on(0.5)
     robot, energies = Robot.from_mjcf(PENDULUM, gravity=(0, 0, -9.81)), []
     for message in bench.sent['multi_dof_joint_states']:
@@ -233,7 +224,6 @@ def test_a_ball_joint_swings_and_is_sent_with_several_coordinates(ros_domain, mo
         energies.append([robot.kinetic_energy(q, v), robot.potential_energy(q)])
     assert np.ptp(energies, axis=0).min() > 5.0
     assert np.ptp(np.sum(energies, axis=1)) < 1e-4
-    bench.close()
 
 
 def test_the_status_says_what_is_going_on(client, resting):

@@ -6,8 +6,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
-
 from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
 from screw_dynamics_ros.nodes.simulation.joint_targets import EFFORT
 from screw_dynamics_ros.nodes.simulation.plant import AppliedWrenches, Plant, Timeouts

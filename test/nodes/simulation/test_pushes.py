@@ -8,8 +8,6 @@ import time
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
-
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
 from screw_dynamics_ros.nodes.simulation.plant import AppliedWrenches

@@ -8,8 +8,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-pytest.importorskip('rclpy')
-
 from screw_dynamics_ros.nodes.simulation.simulation_time import (
     RefusedError,
     RunState,

@@ -9,8 +9,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
-
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.simulation import status as status_module
 from screw_dynamics_ros.nodes.simulation.joint_targets import EFFORT

@@ -9,7 +9,6 @@ The clock of the node stands still unless a test moves it.
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('control_msgs.action')
 
 import rclpy
@@ -28,6 +27,7 @@ from screw_dynamics_ros.nodes.trajectory.goal_relay import ABORTED
 from screw_dynamics_ros.ros.messages.trajectories import duration_stamp, set_duration, stamp_of
 from screw_dynamics_ros.ros.process.worker import WorkerError
 from screw_dynamics_ros.ros.status import Level
+from support.messages import wrench_message
 from support.planar_2r import LIMITED
 from support.proxy_rig import JOINTS, Rig, goal
 from support.ros_harness import LATCHED
@@ -149,6 +149,7 @@ def ros(ros_domain):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunk_stream, 'PUBLISHER_TIMEOUT_S', 0.0)
         yield
+    Rig.worker.end()
     rclpy.shutdown()
 
 
@@ -567,9 +568,7 @@ def test_a_force_beyond_the_guard_stops_a_goal(rig):
 
     def press(force):
         before = rig.proxy._watch._heard['guard_topic']
-        message = WrenchStamped()
-        message.wrench.force.x, message.wrench.force.y = 0.6 * force, 0.8 * force
-        publisher.publish(message)
+        publisher.publish(wrench_message(force=[0.6 * force, 0.8 * force, 0.0]))
         rig.wait(lambda: rig.proxy._watch._heard['guard_topic'] > before)
 
     rig.have_controller()

@@ -13,7 +13,6 @@ import sys
 
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('control_msgs.action')
 
 from action_msgs.msg import GoalStatus

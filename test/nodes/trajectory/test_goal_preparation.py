@@ -6,7 +6,6 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('control_msgs.action')
 pytest.importorskip('pinocchio')
 

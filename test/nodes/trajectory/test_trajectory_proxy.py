@@ -11,14 +11,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('control_msgs.action')
 
 import rclpy
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 from geometry_msgs.msg import TransformStamped
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 from rclpy.action import CancelResponse
@@ -39,6 +37,7 @@ from screw_dynamics_ros.ros.status import Level
 from support.host_bench import Clock
 from support.planar_2r import LIMITED
 from support.proxy_rig import JOINTS, Rig, goal
+from support.sequences import run_sequences
 
 OK, INVALID_GOAL, INVALID_JOINTS, OLD = 0, -1, -2, -3
 EXECUTING = 2  # of action_msgs/GoalStatus
@@ -54,6 +53,7 @@ def clock(ros_domain):
         for module in (goal_relay, trajectory_proxy):
             patch.setattr(module, 'time', made)
         yield made
+    Rig.worker.end()
     rclpy.shutdown()
 
 
@@ -635,8 +635,4 @@ class Goals(RuleBasedStateMachine):
 
 def test_random_sequences_of_goals(rig):
     Goals.rig = rig
-    machine = Goals.TestCase()
-    machine.settings = settings(
-        max_examples=25, stateful_step_count=12, deadline=None, derandomize=True, database=None
-    )
-    machine.runTest()
+    run_sequences(Goals, 12, few=25)

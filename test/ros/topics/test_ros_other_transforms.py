@@ -12,14 +12,14 @@ import pytest
 rclpy = pytest.importorskip('rclpy')
 
 from geometry_msgs.msg import TransformStamped  # noqa: E402
-from hypothesis import settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test  # noqa: E402
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
 
 from screw_dynamics_ros.ros.names import NO_NODE, UNDISCOVERED  # noqa: E402
 from screw_dynamics_ros.ros.topics.other_transforms import MAX_LOOKS, OtherTransforms  # noqa: E402
+from support.sequences import run_sequences  # noqa: E402
 
 
 @pytest.fixture
@@ -233,12 +233,7 @@ class Rivals(RuleBasedStateMachine):
 
 
 def test_who_has_the_frames_in_any_sequence_of_events():
-    run_state_machine_as_test(
-        Rivals,
-        settings=settings(
-            max_examples=200, stateful_step_count=20, derandomize=True, deadline=None, database=None
-        ),
-    )
+    run_sequences(Rivals, 20, few=200)
 
 
 @pytest.mark.parametrize('asks_first', [False, True])

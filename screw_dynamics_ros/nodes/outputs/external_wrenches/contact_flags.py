@@ -16,6 +16,9 @@ from rclpy.serialization import serialize_message
 from std_msgs.msg import Bool
 
 from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core.estimation.friction_drift import FrictionDrift
+from screw_dynamics_ros.core.estimation.residual_model import ResidualModel, peak_level
+from screw_dynamics_ros.core.estimation.residual_offset import ResidualOffset
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
@@ -77,6 +80,23 @@ TABLE = (
         rule='empty, or one for each of flag_joints, greater than its contact threshold',
     ),
     Specification(
+        'contact_false_alarms',
+        1.0,
+        'Rate of false contacts of all joints together without contact [1/h], for joints with a '
+        'model of identify --residual, whose thresholds follow its deviations in each state. 0: '
+        'these joints have constant thresholds, too.',
+        minimum=0.0,
+        maximum=1e4,
+    ),
+    Specification(
+        'collision_false_alarms',
+        0.001,
+        'As contact_false_alarms, for ~/collision.',
+        minimum=0.0,
+        maximum=1e4,
+        rule='less than contact_false_alarms, or 0',
+    ),
+    Specification(
         'release_ratio',
         0.7,
         'Hysteresis: external torque below which a flag is lowered, divided by the torque above '
@@ -126,6 +146,12 @@ def check(values: Mapping[str, Any], robot: Robot | None) -> None:
         raise ArgumentError(
             f'contact_share {contact:g} must be less than collision_share {collision:g}'
         )
+    alarms = [values[f'{level}_false_alarms'] for level in LEVELS]
+    if all(alarms) and alarms[1] >= alarms[0]:
+        raise ArgumentError(
+            f'collision_false_alarms {alarms[1]:g} must be less than contact_false_alarms '
+            f'{alarms[0]:g}'
+        )
     OWN.check(values, scalar_joints(robot) if robot is not None else None)
     for name, low, high in zip(*(values[name] for name in (OWN.names, *OWN.numbers))):
         if low >= high:
@@ -167,13 +193,30 @@ def thresholds(level: str, values: Mapping[str, Any], robot: Robot) -> Array:
     return found
 
 
+def factors(model: ResidualModel | None, n: int, hourly: float) -> Array:
+    """Return the thresholds (n,) divided by deviations for a rate of false alarms [1/h].
+
+    They are 0 for joints without a model.
+    """
+    found = np.zeros(n)
+    if model is not None and model.has_memory and hourly:
+        high, mean, rate = model.tails.reshape(n, 3).T
+        known = np.flatnonzero(rate > 0.0)
+        for j in known.tolist():
+            found[j] = peak_level(high[j], mean[j], rate[j], hourly / 3600.0 / len(known))
+    return found
+
+
 def configure_flag(
     flag: MonitoredFlag, level: str, values: Mapping[str, Any], robot: Robot
 ) -> None:
     """Apply the parameters of one of `LEVELS` to a flag."""
-    upper = thresholds(level, values, robot)
-    flag.set_thresholds(upper, values['release_ratio'] * upper)
-    flag.is_monitored = bool(np.isfinite(upper).any())
+    upper, widening = thresholds(level, values, robot), flag.widening
+    flag.release_ratio = values['release_ratio']
+    flag.set_thresholds(upper + widening, flag.release_ratio * upper + widening)
+    model = None if flag.offset is None else flag.offset.model
+    flag.factors[:] = factors(model, len(upper), values[f'{level}_false_alarms'])
+    flag.is_monitored = bool((np.isfinite(upper) | (flag.factors > 0.0)).any())
     flag.rise, flag.fall = values[f'{level}_duration'], values['release_duration']
 
 
@@ -248,12 +291,19 @@ class ContactFlags:
         torques: Formula,
         publishers: Publishers,
         settled: NDArray[np.int64],
+        offset: ResidualOffset,
+        friction: FrictionDrift,
     ) -> Sequence[Channel]:
-        """Adopt a new model; a new robot starts with lowered flags."""
+        """Adopt a new model; a new robot starts with lowered flags, which `friction` widens."""
         is_new = mapper is not self._mapper
         self._model, self._mapper, self._torques = model, mapper, torques
         if is_new:
             self._flags = {level: MonitoredFlag(len(model.joints)) for level in LEVELS}
+            for flag in self._flags.values():
+                flag.offset = offset
+        friction.flags = flags = tuple(self._flags.values())
+        for flag in flags:
+            flag.widening = friction.widening
         self.update_parameters()
         self._channels = {
             level: FlagTopic(
@@ -266,6 +316,11 @@ class ContactFlags:
             for level, flag in self._flags.items()
         }
         return list(self._channels.values())
+
+    @property
+    def contact(self) -> MonitoredFlag:
+        """The flag of contacts, after `bind`."""
+        return self._flags[LEVELS[0]]
 
     def update_parameters(self) -> None:
         """Apply the current values of the parameters."""

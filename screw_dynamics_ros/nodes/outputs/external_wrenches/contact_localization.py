@@ -291,7 +291,7 @@ class ContactLocation:
         if self._wrong_count(self._parameters['contact_torque_deviation']):
             return
         covariance, (jacobians, torques, *noise) = self._covariance, results
-        if np.isfinite(self._stated.of_model).all():
+        if self._stated.is_complete:
             covariance = stated.reshape(covariance.shape)
         elif noise:
             covariance = covariance + noise[0].reshape(covariance.shape)

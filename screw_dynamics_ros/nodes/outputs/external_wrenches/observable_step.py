@@ -10,6 +10,7 @@ import math
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.estimation.dead_band import shorten
+from screw_dynamics_ros.core.estimation.residual_model import set_doubts
 from screw_dynamics_ros.core.estimation.wrench_decomposition import (
     FORCES_FIRST,
     Decomposition,
@@ -133,5 +134,13 @@ def set_validity(o: ObservableState, numbers: Floats) -> bool:
     numbers[12] = float(d.rank)
     numbers[13] = condition_number(d)
     numbers[14] = 1.0 if d.rank < o.freedoms else 0.0
-    set_deviations(d, FORCES_FIRST, o.variances, numbers[15:])
+    variances = o.variances
+    m = o.torque_covariance.offset.model
+    if m is not None and len(m.last) > 0:
+        set_doubts(m)
+        variances = o.selected
+        for k in range(len(o.places)):
+            j = o.places[k]
+            variances[k] = m.deviations[j] * m.deviations[j] + m.doubts[j]
+    set_deviations(d, FORCES_FIRST, variances, numbers[15:])
     return math.isfinite(d.singular_values[0])

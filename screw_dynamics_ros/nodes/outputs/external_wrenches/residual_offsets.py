@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Residuals as a function of the pose: `~/record_residual`, `~/fit_residual_map`, the map."""
+"""Residuals by pose or by state: `~/record_residual`, `~/fit_residual_map`, the active model."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
-from screw_dynamics_ros.core.estimation.residual_map import MIN_POSES, ResidualMap, fitted
+from screw_dynamics_ros.core import ArgumentError, ScrewDynamicsError
+from screw_dynamics_ros.core.estimation.residual_map import MIN_POSES
+from screw_dynamics_ros.core.estimation.residual_model import ResidualModel
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros import data_folder
@@ -23,15 +22,23 @@ from screw_dynamics_ros.ros.parameters import Parameters, Specification
 from screw_dynamics_ros.ros.process.latest import Latest
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 
-from .residual_recordings import MAX_POSES, Recordings, read, write
+from .residual_recordings import (
+    MAX_FILE_BYTES,
+    MAX_POSES,
+    Recordings,
+    model_text,
+    read,
+    turning_joints,
+    write,
+)
 
 TABLE = (
     Specification(
         'residual_map',
         '',
         'YAML file of the recorded residuals, read at start and when this parameter changes, '
-        'written by ~/fit_residual_map. Empty: no file; recorded residuals are lost when the node '
-        'exits.',
+        'written by ~/fit_residual_map; or of a model by identify --residual. Empty: no file; '
+        'recorded residuals are lost when the node exits.',
         rule=data_folder.RULE,
     ),
     data_folder.SPECIFICATION,
@@ -52,20 +59,23 @@ class OffsetUpdate:
     ----------
     recordings : Recordings or None
         None if nothing was recorded.
-    map : ResidualMap or None
+    model : ResidualModel or None
     fault : str
     is_unreadable : bool
         Whether the file belongs to another robot: it is not overwritten.
+    text : str
+        What /diagnostics report about the model.
     """
 
     recordings: Recordings | None = None
-    map: ResidualMap | None = None
+    model: ResidualModel | None = None
     fault: str = ''
     is_unreadable: bool = False
+    text: str = 'a model of states'
 
 
 class ResidualOffsets:
-    """The recorded residuals of one robot, and the map fitted to them.
+    """The recorded residuals of one robot and the map fitted to them, or the model of a file.
 
     Parameters
     ----------
@@ -76,14 +86,14 @@ class ResidualOffsets:
     mean_torque : callable
         Returns the mean external torque at rest without any offset, see `Tare.mean_torque`.
     changed : callable
-        Called when the active map changes.
+        Called when the active model changes.
     effort_terms : callable
         Returns the parameter of that name.
 
     Attributes
     ----------
-    map : ResidualMap or None
-        The active map.
+    model : ResidualModel or None
+        The active map or model.
     """
 
     def __init__(
@@ -97,12 +107,12 @@ class ResidualOffsets:
         self._parameters, self._mean_torque, self._changed = parameters, mean_torque, changed
         self._effort_terms = effort_terms
         self._folder = DataFolder(parameters['data_folder'])
-        self.map: ResidualMap | None = None
+        self.model: ResidualModel | None = None
         self._mapper: JointStateMapper | None = None
         self._recordings = Recordings((), ())
         self._background: Latest[OffsetUpdate] = Latest('residuals')
-        self._fault = ''
-        self._is_loading = self._is_unreadable = False
+        self._fault = self._text = ''
+        self._is_loading = self._is_unreadable = self._has_model = False
         serve('Trigger', '~/record_residual', lambda *_: self._record())
         serve('Trigger', '~/fit_residual_map', lambda *_: self._fit())
 
@@ -111,7 +121,7 @@ class ResidualOffsets:
         is_new = mapper is not self._mapper
         self._model, self._mapper = model, mapper
         if is_new:
-            self._turning = turning_joints(model)
+            self._turning = turning_joints(model.robot, model.joints)
             self.load()
 
     def load(self, is_active: bool = True) -> None:
@@ -120,7 +130,8 @@ class ResidualOffsets:
             return
         self._recordings = Recordings(self._model.joints, tuple(self._effort_terms()))
         self._use(None)
-        self._fault, self._is_unreadable, name = '', False, self._parameters['residual_map']
+        self._fault, name = '', self._parameters['residual_map']
+        self._is_unreadable = self._has_model = False
         self._is_loading = bool(name)
         if not name:
             self._background.cancel()
@@ -132,12 +143,14 @@ class ResidualOffsets:
                 found = read(folder, name, nothing.joints, nothing.effort_terms)
             except ScrewDynamicsError as error:
                 return OffsetUpdate(fault=str(error), is_unreadable=True)
+            if isinstance(found, ResidualModel):
+                return OffsetUpdate(model=found)
             enough = is_active and len(found) >= MIN_POSES
-            return OffsetUpdate(found, fitted(*found.arrays, turning) if enough else None)
+            return OffsetUpdate(found, found.fitted(turning) if enough else None)
 
-        self._ask(task)
+        self.ask(task)
 
-    def _ask(self, task: Callable[[], OffsetUpdate]) -> None:
+    def ask(self, task: Callable[[], OffsetUpdate]) -> None:
         """Run a task in the background; its errors are reported as faults of the map."""
 
         def attempt() -> OffsetUpdate:
@@ -168,8 +181,10 @@ class ResidualOffsets:
         self._is_unreadable = self._is_unreadable or made.is_unreadable
         if made.recordings is not None:
             self._recordings = made.recordings
-        if made.map is not None:
-            self._use(made.map)
+        if made.model is not None:
+            self._has_model = made.model.has_memory and bool(self._parameters['residual_map'])
+            self._text = made.text
+            self._use(made.model)
 
     def drop(self) -> None:
         """Deactivate the map; keep the recordings."""
@@ -179,9 +194,32 @@ class ResidualOffsets:
             self._background.cancel()
             self._use(None)
 
-    def _use(self, found: ResidualMap | None) -> None:
-        if found is not self.map:
-            self.map = found
+    def check_model_file(self, service: str) -> None:
+        """Raise `ScrewDynamicsError` if `model_writer` cannot write, or a task is active."""
+        self.adopt()
+        self._wait_for_background(service)
+        name = self._parameters['residual_map']
+        if name and (self._is_unreadable or self._recordings):
+            raise ScrewDynamicsError(
+                f'{name} contains other residuals and is not overwritten: set residual_map to '
+                'another file'
+            )
+
+    def model_writer(self) -> Callable[[ResidualModel], None]:
+        """Return a function that writes the file of a model, if any; raises `ArgumentError`."""
+        folder, name = self._folder, self._parameters['residual_map']
+        joints, terms = self._model.joints, tuple(self._effort_terms())
+
+        def save(model: ResidualModel) -> None:
+            if name:
+                heading, _, text = model_text(joints, terms, model).partition('\n')
+                folder.write(name, text, heading, MAX_FILE_BYTES)
+
+        return save
+
+    def _use(self, found: ResidualModel | None) -> None:
+        if found is not self.model:
+            self.model = found
             self._changed()
 
     # --- services ---------------------------------------------------------------------------------
@@ -192,6 +230,11 @@ class ResidualOffsets:
         residual = self._mean_torque('~/record_residual')
         assert self._mapper is not None
         self._wait_for_background('~/record_residual')
+        if self._has_model:
+            raise ScrewDynamicsError(
+                f'{self._parameters["residual_map"]} is a model by identify --residual: set '
+                'residual_map to another file to record poses'
+            )
         if not self._recordings:
             self._recordings = Recordings(self._model.joints, tuple(self._effort_terms()))
         if not self._has_these_terms:
@@ -229,6 +272,9 @@ class ResidualOffsets:
             )
         recordings, turning, folder = self._recordings, self._turning, self._folder
         name = self._parameters['residual_map']
+        if self._has_model:
+            self.load()
+            return f'reading {name}; /diagnostics shows when the model is active'
         if len(recordings) < MIN_POSES:
             raise ScrewDynamicsError(
                 f'{len(recordings)} poses are recorded, but a map needs at least {MIN_POSES}: call '
@@ -242,7 +288,7 @@ class ResidualOffsets:
             )
 
         def task() -> OffsetUpdate:
-            found, fault = fitted(*recordings.arrays, turning), ''
+            found, fault = recordings.fitted(turning), ''
             if name:
                 try:
                     write(folder, name, recordings)
@@ -250,7 +296,7 @@ class ResidualOffsets:
                     fault = str(error)
             return OffsetUpdate(None, found, fault)
 
-        self._ask(task)
+        self.ask(task)
         return f'fitting {len(recordings)} poses; /diagnostics shows when the map is active'
 
     # --- diagnostics ------------------------------------------------------------------------------
@@ -263,19 +309,21 @@ class ResidualOffsets:
         status.values['recorded residuals'] = f'{len(self._recordings)} poses'
         if self._fault:
             status.error(f'residual map: {self._fault}')
-        if self.map is not None and not self._has_these_terms:
+        if self.model is not None and not self._has_these_terms:
             status.warn(
                 'the residual map was recorded with effort_terms '
                 f'{", ".join(self._recordings.effort_terms)}: record it again'
             )
         if self._background.is_busy:
             status.values['residual map'] = 'in preparation'
-        elif self.map is None:
+        elif self.model is None:
             status.values['residual map'] = 'none'
         else:
-            found = self.map
+            found = self.model
             status.values['residual map'] = (
-                f'active, length {found.length:g}, noise {found.noise:g}'
+                f'active, {self._text}'
+                if found.has_memory
+                else f'active, length {found.map.length:g}, noise {found.map.noise:g}'
             )
             if self._mapper.accepted:
                 with STATE_LOCK:  # the compiled loop uses the same memory
@@ -286,10 +334,3 @@ class ResidualOffsets:
                         Level.OK,
                         f'far from recorded poses, confidence of the residual map {confidence:.2f}',
                     )
-
-
-def turning_joints(model: RunningModel) -> Array:
-    """Return which joints of a model are revolute, (n,) bool."""
-    robot: Robot = model.robot
-    turns = {joint.name: joint.kind.turns for joint in robot.description.joints}
-    return np.array([turns[name] for name in model.joints], dtype=bool)

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recorded residuals of external torques, and their YAML file."""
+"""Residuals of external torques: recorded ones and fitted models, and their YAML files."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from typing import Any
 import numpy as np
 import yaml
 
-from screw_dynamics_ros.core import ArgumentError
+from screw_dynamics_ros.core import ArgumentError, Robot
+from screw_dynamics_ros.core.estimation.residual_map import MIN_POSES, fitted
+from screw_dynamics_ros.core.estimation.residual_model import ResidualModel
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.data_folder import DataFolder
 from screw_dynamics_ros.ros.text_files import read_yaml
 
 DUMPER: Any = getattr(yaml, 'CSafeDumper', yaml.SafeDumper)
 MAX_POSES = 300  # per file
-KEYS = ('joints', 'effort_terms', 'poses')
 HEADING = '# Residuals of external torques [rad, m; N m, N] by wrench_estimator/record_residual.'
+MODEL_HEADING = '# Residuals of external torques: a model by identify --residual.'
 MAX_FILE_BYTES = 2 * 2**20  # bytes: 300 poses of 100 joints
+DIGITS = 9  # of models
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,10 @@ class Recordings:
         both: Array = np.array(self.poses).reshape(len(self.poses), 2, len(self.joints))
         return both[:, 0], both[:, 1]
 
+    def fitted(self, turning: Array) -> ResidualModel:
+        """Return the map of the poses; `turning` (n,) are revolute joints."""
+        return ResidualModel.of_map(fitted(*self.arrays, turning))
+
 
 def write(folder: DataFolder, name: str, recordings: Recordings) -> None:
     """Write a file atomically; raises `ArgumentError`."""
@@ -66,14 +73,29 @@ def write(folder: DataFolder, name: str, recordings: Recordings) -> None:
             for q, residual in recordings.poses
         ],
     }
-    text = yaml.dump(content, Dumper=DUMPER, default_flow_style=None, sort_keys=False, width=100)
-    folder.write(name, text, HEADING, MAX_FILE_BYTES)
+    folder.write(name, yaml_of(content), HEADING, MAX_FILE_BYTES)
+
+
+def yaml_of(content: Any) -> str:
+    """Return a text in YAML."""
+    return yaml.dump(content, Dumper=DUMPER, default_flow_style=None, sort_keys=False, width=100)
+
+
+def model_text(joints: Sequence[str], effort_terms: Sequence[str], model: ResidualModel) -> str:
+    """Return the file of a model for joints in this order."""
+    numbers = {
+        name: [float(f'{x:.{DIGITS}g}') for x in array] for name, array in model.numbers().items()
+    }
+    content = {'joints': list(joints), 'effort_terms': list(effort_terms), 'model': numbers}
+    return f'{MODEL_HEADING}\n{yaml_of(content)}'
 
 
 def read(
     folder: DataFolder, name: str, joints: Sequence[str], effort_terms: Sequence[str]
-) -> Recordings:
-    """Return the recordings of a file, in the order of `joints`; empty without a file.
+) -> Recordings | ResidualModel:
+    """Return the recordings or the model of a file, in the order of `joints`.
+
+    Without a file, the recordings are empty.
 
     Raises
     ------
@@ -81,39 +103,74 @@ def read(
         If the file cannot be read, is not a file of residuals, or is for other joints or terms. The
         message does not quote the contents of the file.
     """
-    nothing = Recordings(tuple(joints), tuple(effort_terms))
     text = folder.read(name, MAX_FILE_BYTES)
     if text is None:
-        return nothing
+        return Recordings(tuple(joints), tuple(effort_terms))
+    return of_text(name, text, joints, effort_terms)
+
+
+def of_text(
+    name: str, text: str, joints: Sequence[str], effort_terms: Sequence[str] | None
+) -> Recordings | ResidualModel:
+    """Return the recordings or the model of a text as `read`; None for any `effort_terms`."""
     try:
         content = read_yaml(text)
     except ArgumentError as error:
         raise ArgumentError(f'{name}: {error}') from None
-    if not isinstance(content, dict) or not all(isinstance(content.get(key), list) for key in KEYS):
+    kinds = {'joints': list, 'effort_terms': list, 'poses': list, 'model': dict}
+    content = content if isinstance(content, dict) else {}
+    lacks = [k for k, kind in kinds.items() if not isinstance(content.get(k), kind)]
+    if lacks not in (['poses'], ['model']):
         raise ArgumentError(
-            f'{name} is not a file of residuals; it must have the lists {", ".join(KEYS)}'
+            f'{name} is not a file of residuals; it must have the lists joints, effort_terms, '
+            'poses, or a model instead of poses'
         )
     named = content['joints']
     if sorted(map(str, named)) != sorted(joints):
         raise ArgumentError(f'{name} is for other joints; the robot has {", ".join(joints)}')
-    if sorted(map(str, content['effort_terms'])) != sorted(effort_terms):
+    terms = tuple(map(str, content['effort_terms']))
+    if effort_terms is not None and sorted(terms) != sorted(effort_terms):
         raise ArgumentError(
             f'{name} was recorded with effort_terms other than {", ".join(effort_terms)}: record '
             'it again'
         )
-    if len(content['poses']) > MAX_POSES:
-        raise ArgumentError(f'{name} has {len(content["poses"])} poses, more than {MAX_POSES}')
     order = [named.index(name) for name in joints]
-    return replace(
-        nothing,
-        poses=tuple(
+    if 'poses' in lacks:
+        try:
+            return ResidualModel.of_numbers(content['model'], np.array(order))
+        except ArgumentError as error:
+            raise ArgumentError(f'{name}: {error}; run identify --residual again') from None
+    poses = content['poses']
+    if len(poses) > MAX_POSES:
+        raise ArgumentError(f'{name} has {len(poses)} poses, more than {MAX_POSES}')
+    return Recordings(
+        tuple(joints),
+        terms,
+        tuple(
             (
                 numbers(name, k, pose, 'positions', len(order))[order],
                 numbers(name, k, pose, 'residuals', len(order))[order],
             )
-            for k, pose in enumerate(content['poses'], 1)
+            for k, pose in enumerate(poses, 1)
         ),
     )
+
+
+def model_of(
+    name: str, found: Recordings | ResidualModel, robot: Robot, joints: Sequence[str]
+) -> ResidualModel:
+    """Return the model of a file or the map of its poses; raises `ArgumentError` for too few."""
+    if isinstance(found, ResidualModel):
+        return found
+    if len(found) < MIN_POSES:
+        raise ArgumentError(f'{name} has {len(found)} poses; a map needs at least {MIN_POSES}')
+    return found.fitted(turning_joints(robot, joints))
+
+
+def turning_joints(robot: Robot, joints: Sequence[str]) -> Array:
+    """Return which of some joints are revolute, (n,) bool."""
+    turns = {joint.name: joint.kind.turns for joint in robot.description.joints}
+    return np.array([turns[name] for name in joints], dtype=bool)
 
 
 def numbers(name: str, k: int, pose: Any, key: str, n: int) -> Array:

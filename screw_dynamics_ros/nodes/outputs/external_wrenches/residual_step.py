@@ -8,59 +8,53 @@ from __future__ import annotations
 import math
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
-from screw_dynamics_ros.core.compile.typed.records import Record
-from screw_dynamics_ros.core.estimation.residual_map import ResidualMap, add_residual, confidence
+from screw_dynamics_ros.core.estimation.residual_model import confidence_of_model
+from screw_dynamics_ros.core.estimation.residual_offset import ResidualOffset, advance_offset
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID
 
 
-class PoseOffset(Record):
+class TorqueOffset(ResidualOffset):
     """The offset of external torques, see `Tare`.
 
     Attributes
     ----------
-    map : ResidualMap or None
-        The active map.
-    constant : (n,) array
-        Added to its residual [N m, N].
-    offset, copy : (n,) arrays
-        The input of the program, and numbers of a message that are kept equal to it.
+    copy : (n,) array
+        Numbers of a message that are kept equal to the offset.
     confidence : (1 + n,) array
         Numbers of a message.
     """
 
-    map: ResidualMap | None
-    constant: Floats
-    offset: Floats
     copy: Floats
     confidence: Floats
 
 
 @typed
-def set_offset(o: PoseOffset, q: Floats) -> None:
-    """Set the offset for joint positions (n,)."""
-    for j in range(len(o.offset)):
-        o.offset[j] = o.constant[j]
-    if o.map is not None:
-        add_residual(o.map, q, o.offset)
+def copy_offset(o: TorqueOffset) -> None:
+    """Copy the offset into the message."""
     for j in range(len(o.offset)):
         o.copy[j] = o.offset[j]
 
 
 @compiled_step
-def follow_pose(o: PoseOffset, loop: LoopRecord) -> int:
-    """Set the offset for the current pose, before the kernel is evaluated."""
-    set_offset(o, loop.state)
+def follow_state(o: TorqueOffset, loop: LoopRecord) -> int:
+    """Set the offset for the current state, before the kernel is evaluated."""
+    advance_offset(o, loop.state, loop.state_clock.elapsed)
+    copy_offset(o)
     return TAKEN
 
 
 @compiled_step
-def fill_confidence(o: PoseOffset, loop: LoopRecord) -> int:
-    """Write confidence and deviations, if a map is active."""
-    if o.map is None:
+def fill_confidence(o: TorqueOffset, loop: LoopRecord) -> int:
+    """Write confidence and deviations, if a map or model is active."""
+    m = o.model
+    if m is None:
         return NOT_VALID
-    o.confidence[0] = confidence(o.map, loop.state)
-    for j in range(len(o.map.deviations)):
-        o.confidence[1 + j] = o.map.deviations[j] * math.sqrt(1.0 - o.confidence[0])
+    o.confidence[0] = confidence_of_model(m, loop.state)
+    for j in range(len(m.map.deviations)):
+        square = m.map.deviations[j] * m.map.deviations[j] * (1.0 - o.confidence[0])
+        if len(m.last) > 0:
+            square = m.deviations[j] * m.deviations[j] + m.doubts[j]
+        o.confidence[1 + j] = math.sqrt(square)
     return VALID

@@ -3,7 +3,7 @@
 
 """The services `~/tare` and `~/reset`: offsets of external torques.
 
-The offset is the residual of the active map at the current pose, plus a constant from `~/tare`.
+The offset is the residual of the active map or model, plus a constant from `~/tare`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.errors import NotAtRestError
+from screw_dynamics_ros.core.estimation.residual_offset import set_offset
 from screw_dynamics_ros.core.estimation.steadiness import two_levels
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.parts import Stage, StateStep, python_step
@@ -25,7 +26,7 @@ from screw_dynamics_ros.ros.status import Status
 
 from .external_torque import external_torque
 from .residual_offsets import ResidualOffsets
-from .residual_step import PoseOffset, follow_pose, set_offset
+from .residual_step import TorqueOffset, copy_offset, follow_state
 from .tare import TareStates
 
 MIN_LOAD_STEP = 0.05  # between two loads, of the limit of efforts
@@ -41,15 +42,15 @@ class Tare:
         Offers a service of the node, see `Services.serve`.
     parameters : Parameters
         With the rows of `tare.TABLE`.
-    reset : callable
-        Further action of `~/reset`.
+    reset, changed : callable
+        Further actions of `~/reset`, and when another map or model becomes active.
     effort_terms : callable
         Returns the parameter of that name.
 
     Attributes
     ----------
     residuals : ResidualOffsets
-    record : PoseOffset
+    record : TorqueOffset
     """
 
     def __init__(
@@ -57,12 +58,14 @@ class Tare:
         serve: Callable[..., None],
         parameters: Parameters,
         reset: Callable[[], None],
+        changed: Callable[[], None],
         effort_terms: Callable[[], Sequence[str]],
     ) -> None:
-        self._reset = reset
+        self._reset, self._changed = reset, changed
         self._model: RunningModel | None = None
-        self.record = PoseOffset()
+        self.record = TorqueOffset()
         self.record.constant = self.record.offset = self.record.copy = np.zeros(0)
+        self.record.effort_deviations = self.record.observed = np.zeros(0)
         self._mapper: JointStateMapper | None = None
         self._is_tared = False
         self.residuals = ResidualOffsets(
@@ -91,23 +94,29 @@ class Tare:
                 is_needed=lambda: self.residuals.is_preparing,
             ),
             Stage(
-                StateStep(follow_pose, lambda: self.record),
+                StateStep(follow_state, lambda: self.record),
                 observe=self._states.observe,
-                is_needed=lambda: self.residuals.map is not None,
+                is_needed=lambda: self.residuals.model is not None,
             ),
         ]
 
     def _set_offset(self) -> None:
-        """Write the offset for the current pose into the input of the program."""
-        self.record.map = self.residuals.map
+        """Write the offset for the current state into the input of the program."""
+        self.record.model = self.residuals.model
         if self._mapper is not None:
             set_offset(self.record, self._mapper.q)
+            copy_offset(self.record)
 
     def _on_map(self) -> None:
         """Adopt the active map; a new one includes the tare before it."""
-        if self.residuals.map is not None:
+        if self.residuals.model is not None:
             self.record.constant[:], self._is_tared = 0.0, False
         self._set_offset()
+        self._changed()
+
+    def use_deviations(self, efforts: Array, observed: Array) -> None:
+        """Let the active model increase the deviations of efforts that the observer reads."""
+        self.record.effort_deviations, self.record.observed = efforts, observed
 
     def copy_offset_to(self, numbers: Array) -> None:
         """Keep an array (n,) equal to the offset, until a new model is adopted."""
@@ -162,7 +171,7 @@ class Tare:
         offset = self.mean_torque('~/tare')
         assert self._model is not None
         assert self._mapper is not None
-        fitted = self.residuals.map
+        fitted = self.residuals.model
         self.record.constant[:] = (
             offset if fitted is None else offset - fitted.residual(self._mapper.q)
         )

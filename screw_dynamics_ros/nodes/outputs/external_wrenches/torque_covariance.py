@@ -18,7 +18,8 @@ from screw_dynamics_ros.core.estimation.noise_propagation import (
     set_noise_covariance,
 )
 from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverPlan
-from screw_dynamics_ros.core.estimation.residual_map import confidence
+from screw_dynamics_ros.core.estimation.residual_model import add_covariance
+from screw_dynamics_ros.core.estimation.residual_offset import ResidualOffset
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.ros.data_path.loop import compiled_step
@@ -26,7 +27,6 @@ from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.topics.channel_record import VALID
 
-from .residual_step import PoseOffset
 from .torque_observer import TorqueObserver
 
 
@@ -35,7 +35,8 @@ class TorqueCovariance(TorqueNoise):
 
     The covariance of noise is that of the observer if it estimates one, because the filters only
     reduce it. Otherwise the deviations of efforts and velocities are propagated through observer
-    and filters. The known variances of the model and of the residuals are added.
+    and filters. The covariance of the residual model is added, or without one the known variances
+    of the model and those of the map.
 
     Attributes
     ----------
@@ -45,7 +46,7 @@ class TorqueCovariance(TorqueNoise):
         The covariance that the observer estimates.
     variances : (n,) array
         Variances due to model errors, 0 if they are unknown.
-    offset : PoseOffset
+    offset : ResidualOffset
         Subtracted from the torques.
 
     Parameters
@@ -56,13 +57,13 @@ class TorqueCovariance(TorqueNoise):
     plan : ObserverPlan
     filters : sequence of LowPassSteps
         Filters of the torques.
-    offset : PoseOffset
+    offset : ResidualOffset
     """
 
     number: int
     estimated: Floats | None
     variances: Floats
-    offset: PoseOffset
+    offset: ResidualOffset
 
     def __init__(
         self,
@@ -71,7 +72,7 @@ class TorqueCovariance(TorqueNoise):
         observer: TorqueObserver,
         plan: ObserverPlan,
         filters: Sequence[LowPassSteps],
-        offset: PoseOffset,
+        offset: ResidualOffset,
     ) -> None:
         super().__init__(plan.steps, filters)
         self._mapper, self._observer, self.offset = mapper, observer, offset
@@ -96,6 +97,12 @@ class TorqueCovariance(TorqueNoise):
         return self.covariance.reshape(n, n)
 
     @property
+    def is_complete(self) -> bool:
+        """Whether it contains errors of the model of all joints."""
+        found = self.offset.model
+        return bool((found is not None and found.has_memory) or np.isfinite(self.of_model).all())
+
+    @property
     def of_model(self) -> Array:
         """The variances due to model errors (n,), NaN if they are unknown."""
         return self._observer.model_variances
@@ -113,13 +120,13 @@ def update_covariance(c: TorqueCovariance, number: int, state: Floats) -> None:
     else:
         for k in range(n * n):
             c.covariance[k] = c.estimated[k]
+    found = c.offset.model
+    if found is not None:
+        add_covariance(found, state, c.covariance)
+        if len(found.last) > 0:
+            return
     for k in range(n):
         c.covariance[(n + 1) * k] += c.variances[k]
-    found = c.offset.map
-    if found is not None:
-        doubt = 1.0 - confidence(found, state)
-        for k in range(n):
-            c.covariance[(n + 1) * k] += found.deviations[k] * found.deviations[k] * doubt
 
 
 @compiled_step

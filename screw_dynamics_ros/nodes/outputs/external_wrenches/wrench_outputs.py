@@ -31,8 +31,10 @@ from .. import marker_topic
 from ..marker_topic import MarkerPlan, MarkerTopic
 from . import (
     contact_flags,
+    friction_monitor,
     output_filters,
     residual_offsets,
+    residual_training,
     support_contacts,
     tare,
     torque_observer,
@@ -41,7 +43,9 @@ from . import (
 from .contact_flags import ContactFlags
 from .contact_localization import ContactLocation
 from .contacts import Contact, is_observable
+from .friction_monitor import FrictionMonitor
 from .output_filters import OutputFilters
+from .residual_training import ResidualTraining
 from .support_contacts import SupportContacts
 from .tare_service import Tare
 from .torque_observer import TorqueObserver
@@ -73,9 +77,11 @@ TABLE = (
     *torque_observer.TABLE,
     *output_filters.TABLE,
     *contact_flags.TABLE,
+    *friction_monitor.TABLE,
     *support_contacts.TABLE,
     *tare.TABLE,
     *residual_offsets.TABLE,
+    *residual_training.TABLE,
     *marker_topic.TABLE,
     *wrench_markers.TABLE,
 )
@@ -105,14 +111,18 @@ class WrenchEstimator:
         self._observer = TorqueObserver(self._parameters)
         self._filters = OutputFilters(self._parameters)
         self._flags = ContactFlags(self._parameters)
+        self._friction = FrictionMonitor(self._parameters, lambda: host.effort_shares)
         self._location = ContactLocation(node, host, self._publishers, self._observer)
         self._support = SupportContacts(self._parameters)
+        serve = partial(host.services.serve, owner=node)
         self._tare = Tare(
-            partial(host.services.serve, owner=node),
+            serve,
             self._parameters,
             self._flags.reset,
+            self._on_residuals,
             lambda: host.parameters['effort_terms'],
         )
+        self._training = ResidualTraining(serve, self._parameters, host, self._tare.residuals)
         self._check({})
         self._apply({})
 
@@ -137,6 +147,8 @@ class WrenchEstimator:
             self._filters.stage(),
             *self._tare.stages(),
             self._support.stage(),
+            self._friction.stage(),
+            self._training.stage(),
         ]
 
     def bind(self, adopted: Adopted[WrenchPlan]) -> list[Channel]:
@@ -145,6 +157,7 @@ class WrenchEstimator:
         model, mapper, plan = adopted.model, adopted.mapper, adopted.plan
         self._tare.bind(model, mapper, plan.offset)
         self._observer.bind(model, mapper, plan.observer)
+        self._use_deviations()
         pivots = [
             model.results.get(contact.pivots) if contact.joints >= 6 else None
             for contact in plan.contacts.values()
@@ -152,6 +165,7 @@ class WrenchEstimator:
         self._filters.bind(
             model, mapper, plan.filters, self._observer.record, [np.zeros(0), *pivots]
         )
+        self._friction.bind(model, mapper, plan.filtered_torque, self._observer.record)
         self._topics, self._channels = None, []
         if model.results:
             topics = self._topics = WrenchTopics(
@@ -170,6 +184,14 @@ class WrenchEstimator:
                 plan.filtered_torque,
                 self._publishers,
                 self._observer.settled,
+                self._tare.record,
+                self._friction.record,
+            )
+            self._training.bind(
+                model,
+                model.results[plan.filtered_torque],
+                self._flags.contact,
+                self._observer.record,
             )
             contacts = self._location.bind(model, mapper, plan, topics.torque_covariance)
             support = self._support.bind(
@@ -207,7 +229,9 @@ class WrenchEstimator:
                 self._topics.report_observability(status)
             self._topics.report(status)
             self._flags.report(status)
+            self._friction.report(status)
             self._support.report(status)
+        self._training.report(status)
         self._tare.report(status)
         self._location.report(status)
         statuses.report_channels(status, self._channels, self._host.mapper)
@@ -255,6 +279,18 @@ class WrenchEstimator:
             f'singularity_threshold {self._parameters["singularity_threshold"]:.4f} m'
         )
 
+    def _use_deviations(self) -> None:
+        """Apply the parameters of the observer, which the residual model changes in each state."""
+        self._observer.update_parameters()
+        if self._adopted is not None:
+            efforts = self._observer.noise_deviations[0]
+            self._tare.use_deviations(efforts, self._adopted.plan.observer.effort_deviations)
+
+    def _on_residuals(self) -> None:
+        """Apply another residual model."""
+        self._use_deviations()
+        self._flags.update_parameters()
+
     # --- parameters -----------------------------------------------------------------------------
 
     def _check(self, values: dict[str, Any]) -> None:
@@ -270,8 +306,9 @@ class WrenchEstimator:
             self._parameters[name]
             for name in ('damping', 'characteristic_length', 'singularity_threshold')
         ]
-        self._observer.update_parameters()
+        self._use_deviations()
         self._filters.update_parameters()
+        self._friction.update_parameters()
         self._flags.update_parameters()
         if values.keys() & {'frames', 'observer', *support_contacts.SHAPING}:
             self._host.reload()

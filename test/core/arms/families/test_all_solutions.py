@@ -9,6 +9,7 @@ Spec IDs: B-005, C-087, C-101, C-102, C-103.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -51,10 +52,15 @@ def solved(
 @pytest.fixture(scope='module')
 def robot():
     """The arm of the golden numbers, and a way to give its joints other limits."""
+    golden = ThreeTwoOne(l1=0.4, l2=0.5, l3=0.45, l6=0.1)
+
+    @cache
+    def shared(backend):
+        return Robot(golden.description(), backend=backend)
 
     def make(backend='reference', limits=None):
-        arm = ThreeTwoOne(l1=0.4, l2=0.5, l3=0.45, l6=0.1)
-        return Robot(arm.description(limits=limits), backend=backend)
+        limited = limits and Robot(golden.description(limits=limits), backend=backend)
+        return limited or shared(backend)
 
     return make
 
@@ -95,9 +101,7 @@ def test_golden_pose_must_be_rigid(robot):
     ],
 )
 def test_what_is_no_pose_is_not_out_of_reach(robot, changed, value, reason):
-    """Neither certified to have no solution, nor solved as if nothing were wrong; one of a stack
-    neither.
-    """
+    """Neither certified to have no solution, nor solved as if nothing were wrong."""
     arm = robot()
     q = np.array([0.3, 0.4, 0.7, -0.5, 0.6, 1.1])
     poses = arm.link_pose(np.stack([q, q]), 'tool')

@@ -118,16 +118,6 @@ def test_published_tables(name):
         np.testing.assert_allclose(robot.link_pose(solution, tool), C, atol=1e-10)
 
 
-@pytest.mark.parametrize('family', RANDOM_ARMS)
-def test_each_model_is_what_it_is(family):
-    """C-087."""
-    arm = RANDOM_ARMS[family](np.random.default_rng(11))
-    found = classify(arm.chain())
-    assert found.name == family
-    assert found.arm is not None
-    assert found.message.startswith(family)
-
-
 def test_an_arm_that_became_generic():
     """B-005: closed form for the 321 arm, none for the same arm with an axis tilted by 1e-3 rad."""
     chain = ThreeTwoOne(0.4, 0.5, 0.45, 0.1).chain()

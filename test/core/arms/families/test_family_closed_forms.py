@@ -22,7 +22,7 @@ from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.core.lie import se3, so3
 from support.serial_families import RANDOM_ARMS, branches, difference, pose_errors
 
-SAMPLES = 12
+SAMPLES = 6
 
 #: Number of branches that reach a pose that was reached; less where offsets put some out of reach.
 COMPLETE = {'S-R-S': 8, 'SCARA': 2, 'gantry': 2}

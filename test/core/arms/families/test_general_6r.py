@@ -118,7 +118,7 @@ def test_candidates_of_every_place(backend):
     rng = np.random.default_rng(3)
     chain = random_chain(rng)
     solver = GeneralSixRevolute(chain, backend, PLACES)
-    for _ in range(2 if backend == 'reference' else 20):
+    for _ in range(1 if backend == 'reference' else 8):
         q = rng.uniform(-3, 3, 6)
         for number in range(len(PLACES)):
             for refined in (False, True):

@@ -75,10 +75,9 @@ def test_the_arm_with_sixteen_real_solutions() -> None:
     assert len(ours.q) == 16
 
 
-@pytest.mark.parametrize('name', ['UR5', 'PUMA 560'])
-def test_arms_with_eight_solutions(name: str) -> None:
+def test_an_arm_with_eight_solutions() -> None:
     """The other eight paths end at infinity; the configuration the pose was made of is found."""
-    judged = arm(name)
+    judged = arm('PUMA 560')
     robot = judged.robot('reference')
     q = np.array([[0.4, -1.1, 1.3, -0.7, 0.9, 0.2], [-2.0, 0.3, -0.8, 1.9, -1.2, 2.5]])
     poses = np.array([robot.link_pose(each, judged.tool) for each in q])
@@ -101,7 +100,7 @@ def test_a_pose_out_of_reach_has_no_real_solution() -> None:
     assert ends.pairs == 4
 
 
-@pytest.mark.parametrize('name', ['Kinova Gen3 lite', 'Kinova JACO2 j2n6s300'])
+@pytest.mark.parametrize('name', ['Kinova JACO2 j2n6s300'])
 def test_the_solutions_are_those_of_path_tracking(name: str) -> None:
     """C-103: of random poses, and of poses to both sides of where two solutions meet."""
     subject = Subject(arm(name))

@@ -78,7 +78,7 @@ def test_poses_are_reached_in_closed_form(name, start):
     steps = position.make_solver(robot.tree, (tool,), True, robot.backend)
     options = {'max_iterations': 100, 'restarts': 100, 'damping': 0.03, 'seed': 0}
     direct = 0
-    for q in rng.uniform(lower, upper, (100, 6)):
+    for q in rng.uniform(lower, upper, (60, 6)):
         q0 = {
             'middle': 0.5 * (lower + upper),
             'near': np.clip(q + 0.1 * rng.normal(size=6), lower, upper),
@@ -95,7 +95,7 @@ def test_poses_are_reached_in_closed_form(name, start):
             assert np.abs(found.q - q0).max() <= np.abs(q - q0).max() + 1e-6
         other = steps.solve(C, q0, position.StepOptions(tolerance=1e-9, **options))
         assert np.abs(found.q - q0).max() <= np.abs(other.q - q0).max() + 1e-6
-    assert direct >= 95
+    assert direct >= 57
 
 
 @pytest.mark.parametrize('name', ARMS)

@@ -29,7 +29,6 @@ SAMPLE = (
     'Manseur-Doty arm',
     'Panda',
     'Kinova Gen3',
-    'KUKA LBR iiwa 14 R820',
 )
 
 

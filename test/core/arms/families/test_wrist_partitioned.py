@@ -42,10 +42,9 @@ def with_wrist(rng: np.random.Generator, *, shoulder: bool = False) -> SerialCha
 
 
 @pytest.mark.parametrize('shoulder', [False, True])
-@pytest.mark.parametrize('seed', range(2))
-def test_all_solutions(seed, shoulder):
+def test_all_solutions(shoulder):
     """As many as the elimination of general arms finds, and the one that is known."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     chain = with_wrist(rng, shoulder=shoulder)
     assert Pieper.recognized(chain, 1e-8) is None
     arm = HeldArm.recognized(SphericalWrist, chain, (), 1e-8)

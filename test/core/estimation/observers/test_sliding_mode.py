@@ -107,7 +107,7 @@ def test_random_samples_stay_finite():
 
 @pytest.mark.parametrize(
     ('gain', 'h', 'velocity', 'effort'),
-    [(1e3, 0.001, 2e-3, 0.2), (1e4, 0.004, 2e-4, 0.5), (2e2, 0.002, 4e-3, 0.1)],
+    [(1e4, 0.004, 2e-4, 0.5), (2e2, 0.002, 4e-3, 0.1)],
 )
 def test_the_covariance_is_that_of_samples(gain, h, velocity, effort):
     """Standard deviations within 30 %, correlations within 0.2; far less than of differences."""

@@ -72,7 +72,7 @@ def test_accelerations_keep_velocities_admissible(
 
 
 @pytest.mark.parametrize(
-    ('pair', 'backend'), [*((pair, 'python') for pair in ALL_PAIRS), (ALL_PAIRS[0], 'native')]
+    ('pair', 'backend'), [*((pair, 'python') for pair in ALL_PAIRS[:4]), (ALL_PAIRS[4], 'native')]
 )
 def test_backends_agree(pair: LowerPair, backend: str) -> None:
     """The recorded elimination gives what sparse matrices give (I-20)."""

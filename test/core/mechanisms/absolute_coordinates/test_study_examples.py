@@ -16,22 +16,16 @@ import pytest
 
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.integration import TABLEAUS, RungeKutta
-from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates import (
     SE3,
-    AbsoluteSystem,
     SO3xR3,
-    Stabilization,
 )
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.constraint_projection import (
     consistent_velocity,
-    project_configuration,
-    project_velocity,
 )
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates.example_systems import (
     EXAMPLES,
     WEIGHT,
-    double_pendulum,
     example,
     floating_pair,
     heavy_top,
@@ -52,10 +46,6 @@ def moved(name: str, group: str, duration: float = 1.0, dt: float = 1e-3) -> His
 
 def positions(motion: History, t: float) -> np.ndarray:
     return motion.q[motion.at(t)].reshape(-1, 7)[:, :3]
-
-
-def rotations(motion: History, t: float) -> np.ndarray:
-    return quaternions.to_matrix(motion.q[motion.at(t)].reshape(-1, 7)[:, 3:])
 
 
 def angular(motion: History, t: float) -> np.ndarray:
@@ -137,31 +127,8 @@ def test_error_of_the_top_after_a_second():
 def test_pivot_is_exact_with_every_tableau(tableau):
     """I-34: even where the solution is far off, as with Euler's method."""
     top = heavy_top([SE3])
-    motion = record(*top, 0.2, 1e-3, integrator=RungeKutta(top.system, tableau), every=50)
+    motion = record(*top, 0.1, 1e-3, integrator=RungeKutta(top.system, tableau), every=50)
     assert motion.gaps['pivot'].max() < 1e-12
-
-
-def test_gap_of_the_top():
-    """I-34, with the signed gap of (38)."""
-    exact, drifting = moved('heavy_top', SE3, 10.0), moved('heavy_top', SO3xR3, 10.0)
-    assert exact.gaps['pivot'].max() < 1e-12
-    for until, gap in ((1.0, 9.27e-7), (5.0, 4.58e-6), (10.0, 9.20e-6)):
-        assert drifting.largest(drifting.gaps['pivot'], until) == pytest.approx(gap, rel=0.05)
-    R, r = rotations(drifting, 1.0)[0], positions(drifting, 1.0)[0]
-    signed = np.array([0.5, 0, 0]) - R.T @ r
-    np.testing.assert_allclose(signed, (5.857591e-7, 6.832546e-7, -2.237870e-7), atol=1e-11)
-
-
-def test_energy_of_the_top():
-    """I-35: drifts differ by less than the factor of 100 that the paper shows."""
-    drifts = {}
-    for group in GROUPS:
-        short, long = moved('heavy_top', group), moved('heavy_top', group, 10.0)
-        found = [m.largest(m.energy_drift, t) for m, t in ((short, 1.0), (long, 5.0), (long, 10.0))]
-        drifts[group] = np.array(found) / long.kinetic[0]
-    np.testing.assert_allclose(drifts[SE3], [2.80e-8, 1.40e-7, 2.82e-7], rtol=0.05)
-    np.testing.assert_allclose(drifts[SO3xR3], [7.42e-8, 1.55e-7, 2.96e-7], rtol=0.05)
-    assert (drifts[SE3] <= drifts[SO3xR3]).all()
 
 
 def test_top_with_gravity():
@@ -193,32 +160,6 @@ def test_trajectory_of_the_double_pendulum(group):
     np.testing.assert_allclose(r[1], (0.235776847, 0.083673641, -0.052788692), atol=5e-9)
 
 
-@pytest.mark.parametrize(
-    ('group', 'gap', 'drift', 'signed'),
-    [
-        (SE3, 7.16e-6, 2.3e-4, (2.93751573e-8, 2.94501921e-7, -1.47224171e-8)),
-        (SO3xR3, 5.91e-6, 2.9e-4, (1.56364542e-7, 2.27671227e-7, -5.21239044e-8)),
-    ],
-)
-def test_gaps_of_the_double_pendulum(group, gap, drift, signed):
-    """I-37."""
-    motion = moved('double_pendulum', group)
-    assert motion.gaps['joint 2'].max() == pytest.approx(gap, rel=0.05)
-    assert np.abs(motion.energy_drift).max() == pytest.approx(drift, rel=0.05)
-    first = motion.gaps['joint 1'].max()
-    assert first < 1e-12 if group == SE3 else first == pytest.approx(8.84e-7, rel=0.05)
-    (R_1, R_2), (r_1, r_2), half = rotations(motion, 0.1), positions(motion, 0.1), (0.1, 0, 0)
-    gap_2 = R_1 @ half + r_1 + R_2 @ half - r_2
-    np.testing.assert_allclose(gap_2, signed, atol=1e-13)
-
-
-def test_mixed_groups_keep_the_base_joint():
-    """I-15: SE(3) for the body on the ground is enough."""
-    motion = record(*double_pendulum([SE3, SO3xR3]), 5.0, 1e-3, every=100)
-    assert motion.gaps['joint 1'].max() < 1e-12
-    assert 1e-5 < motion.gaps['joint 2'].max() < 1e-3
-
-
 # --- E3, the floating pair ---
 
 
@@ -243,15 +184,6 @@ def test_trajectory_of_the_floating_pair(group):
     np.testing.assert_allclose(
         angular(motion, 1.0)[0], (-4.83270656728, 2.839053631, -6.96567849915), atol=2e-7
     )
-
-
-def test_gaps_of_the_floating_pair():
-    """I-38: both groups alike."""
-    gaps = [moved('floating_pair', group).gaps['joint 2'].max() for group in GROUPS]
-    np.testing.assert_allclose(gaps, [2.58e-10, 2.34e-10], rtol=0.1)
-    assert 0.5 <= gaps[0] / gaps[1] <= 2.0
-    drifts = [np.abs(moved('floating_pair', group).energy_drift).max() for group in GROUPS]
-    np.testing.assert_allclose(drifts, [4.7e-10, 4.6e-10], rtol=0.1)
 
 
 def test_gap_in_hybrid_velocities_does_not_depend_on_the_drift_of_the_pair():
@@ -283,18 +215,6 @@ def test_trajectory_of_the_linkage(group):
     )
 
 
-def test_gaps_of_the_linkage():
-    """I-29, I-39: the joints to the ground are exact in SE(3), the one between bodies is not."""
-    exact, drifting = moved('three_bar_linkage', SE3), moved('three_bar_linkage', SO3xR3)
-    for joint, gap in (('joint 1', 1.1e-6), ('joint 3', 2.0e-7)):
-        assert exact.gaps[joint].max() < 1e-12
-        assert drifting.gaps[joint].max() == pytest.approx(gap, rel=0.05)
-    gaps = [motion.gaps['joint 2'].max() for motion in (exact, drifting)]
-    np.testing.assert_allclose(gaps, [2.51e-6, 1.26e-6], rtol=0.05)
-    drifts = [np.abs(motion.energy_drift).max() for motion in (exact, drifting)]
-    np.testing.assert_allclose(drifts, [3.1e-5, 2.9e-5], rtol=0.05)
-
-
 def test_linkage_has_three_freedoms():
     """I-29: nine independent constraints on twelve velocities, none redundant."""
     system, q, _ = three_bar_linkage()
@@ -319,33 +239,3 @@ def test_order_of_gaps(name, joint, group, gaps):
     found = [moved(name, group, 1.0, dt).gaps[joint].max() for dt in (4e-3, 2e-3, 1e-3)]
     np.testing.assert_allclose(found, gaps, rtol=0.02)
     assert np.log2(found[1] / found[2]) == pytest.approx(4.0, abs=0.2)
-
-
-def test_baumgarte():
-    """I-44: alpha = beta = 50/s."""
-    system, q, v = double_pendulum()
-    stabilized = AbsoluteSystem(
-        system.bodies,
-        system.joints,
-        configuration=q,
-        gravity=system.gravity,
-        stabilization=Stabilization(50.0, 50.0),
-    )
-    motion = record(stabilized, q, v, 5.0, 1e-3, every=50)
-    assert motion.gaps['joint 2'].max() < 1e-6
-    assert moved('double_pendulum', SE3).gaps['joint 2'].max() > 5e-6
-
-
-def test_projection():
-    """I-44: back on the constraints, to rounding, and near."""
-    system, q, v = double_pendulum()
-    motion = moved('double_pendulum', SE3)
-    q, v = motion.q[-1], motion.v[-1]
-    assert motion.gaps['joint 2'][-1] > 1e-6
-    closed = project_configuration(system, q)
-    rates = project_velocity(system, closed, v)
-    violation = system.violation(closed, rates)
-    assert max(each.gap for each in violation.values()) < 1e-13
-    assert max(each.velocity for each in violation.values()) < 1e-13
-    assert np.abs(closed - q).max() < 1e-4
-    assert np.abs(rates - v).max() < 1e-2

@@ -248,10 +248,10 @@ def test_compiled_targets_have_the_bits_of_python(on_loss):
     """Random states and references, with losses, pauses, limits and torques that are NaN."""
     pytest.importorskip('llvmlite')
     random, made = np.random.default_rng(7), []
-    count = 3000
+    count = 1500
     requests = random.choice(['enable', 'blend', 'disable'], count, p=[0.98, 0.015, 0.005])
-    times = random.choice([0.002, 0.3], count, p=[0.998, 0.002])
-    ages = random.choice([0.001, 0.2], count, p=[0.998, 0.002])
+    times = random.choice([0.002, 0.3], count, p=[0.995, 0.005])
+    ages = random.choice([0.001, 0.2], count, p=[0.995, 0.005])
     torques = random.normal(0.0, 20.0, (count, 2))
     torques[::500] = np.nan
     states = random.normal(0.0, 0.1, (count, 3, 2))
@@ -269,4 +269,4 @@ def test_compiled_targets_have_the_bits_of_python(on_loss):
             sent.append(None if numbers is None else numbers.tobytes())
         made.append((sent, drives.command.report()))
     assert made[0] == made[1]
-    assert sum(each is not None for each in made[0][0]) > 1000
+    assert sum(each is not None for each in made[0][0]) > 400

@@ -68,9 +68,7 @@ def test_force_moves_the_task():
 
 
 def test_posture_torques_in_the_constraint_solver():
-    """C-078: constraint forces with input tau_0 = operational-space torque with tau_0 in the null
-    space, 1e-10 on a 7R arm.
-    """
+    """C-078: constraint forces with tau_0 as input = task torques with it in the null space."""
     robot = Robot.from_urdf(urdf_path('panda'), backend='reference')
     q = 0.5 * (robot.limits.lower + robot.limits.upper)
     rng = np.random.default_rng(0)
@@ -124,9 +122,7 @@ def test_compatible_tasks_are_all_fulfilled():
 
 
 def test_conflicting_tasks():
-    """C-083: the first task is exact to 1e-12 when the second conflicts, the second as good as can
-    be; the other way round, the other one is.
-    """
+    """C-083: the first task is exact to 1e-12, the second as good as can be; and exchanged."""
     robot = arm(3, 6)
     q, v = state(robot)
     first = fixed_point('link6', acceleration=[1.0, -1.0, 2.0])

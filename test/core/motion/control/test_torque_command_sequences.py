@@ -15,7 +15,7 @@ from screw_dynamics_ros.core import ScrewDynamicsError
 from screw_dynamics_ros.core.motion.control import ACTIONS, CommandSettings, Mode, TorqueCommand
 
 PROPERTY = settings(
-    derandomize=True, deadline=None, database=None, max_examples=60, stateful_step_count=40
+    derandomize=True, deadline=None, database=None, max_examples=40, stateful_step_count=40
 )
 
 AGE_LIMIT, REGULAR = 0.05, 0.02  # [s]

@@ -19,7 +19,7 @@ DELAYS = np.array([0, 10, 25, 50])  # steps
 K, D = 240.0, 0.5
 
 
-def largest_balance(delay, round_trip, steps=4000):
+def largest_balance(delay, round_trip, steps=2500):
     """Return the largest stored energy less work of the hands [J] of two arms without friction.
 
     The hands pull the leader forth and back. Stored: kinetic energy, the spring between the arms,
@@ -32,7 +32,7 @@ def largest_balance(delay, round_trip, steps=4000):
     leader, follower = pairs.arms
     work, largest, speeds = 0.0, 0.0, [np.zeros((2, 2))] * delay
     for k in range(steps):
-        hand = np.array([[4.0, 2.0]]) * np.sin(9.0 * k * STEP) * (k < 2000)
+        hand = np.array([[4.0, 2.0]]) * np.sin(9.0 * k * STEP) * (k < 1250)
         before = leader.v.copy()
         pairs.step(hand)
         work += STEP * np.sum(hand * (before + leader.v) / 2.0)
@@ -67,15 +67,12 @@ def hands(pairs, rng, count):
     return torques
 
 
-@pytest.mark.parametrize('with_friction', [False, True])
-def test_random_contacts_and_delays_come_to_rest(with_friction):
+def test_random_contacts_and_delays_come_to_rest():
     """The follower hits a wall of 1e5 N/m again and again; then the hands hold still."""
     rng, robot = np.random.default_rng(8), low_cost_arm()
     values = {'stiffness': STIFFNESS, 'damping': DAMPING, 'round_trip': 2e-3 * DELAYS.max() + STEP}
-    law = LAWS['bilateral']
-    if with_friction:
-        law = law + LAWS['friction_compensation']
-        values = {f'bilateral.{name}': value for name, value in values.items()}
+    law = LAWS['bilateral'] + LAWS['friction_compensation']  # leaves the least damping
+    values = {f'bilateral.{name}': value for name, value in values.items()}
     delays = rng.choice(DELAYS, SEQUENCES)
     tip, up = robot.link_pose(START, TIP)[:3, 3], np.array([0.1, 0.0, 1.0])
     q = START + rng.uniform(-0.005, 0.005, (SEQUENCES, 7))

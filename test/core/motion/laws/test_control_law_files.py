@@ -82,14 +82,15 @@ int main(int count, char ** arguments)
   } else if (task == "files") {
     for (int k = 2; k < count; ++k) {std::puts(result(arguments[k]).c_str());}
   } else if (task == "lengths") {
-    for (off_t length = static_cast<off_t>(content("cut.so").size()); length-- > 0; ) {
+    const auto size = static_cast<off_t>(content("cut.so").size());
+    for (off_t length = size - 1; length >= 0; length -= length + 200 < size ? 17 : 1) {
       if (truncate("cut.so", length) != 0) {return 2;}
       ++counts[result("cut.so")];
     }
     print(counts);
   } else if (task == "bits") {
     const std::string whole = content("law.so");
-    for (std::size_t k = 0; k < whole.size(); k += k + 100 < whole.size() ? 11 : 1) {
+    for (std::size_t k = 0; k < whole.size(); k += k + 100 < whole.size() ? 37 : 1) {
       std::string damaged = whole;
       damaged[k] = static_cast<char>(damaged[k] ^ 1 << k % 8);
       write_in_place("damaged.so", damaged);
@@ -152,10 +153,9 @@ def law_file(folder: Path, name: str, law: str) -> str:
 
 @pytest.fixture(scope='module')
 def folder(tmp_path_factory) -> Path:
-    """Return the folder of the programs."""
+    """Return the folder of the program."""
     folder = tmp_path_factory.mktemp('loader')
     built(folder, 'checked', PROGRAM, '-O1', *SANITIZERS)
-    built(folder, 'fast', PROGRAM, '-O2')
     return folder
 
 
@@ -186,14 +186,15 @@ def test_the_digest_is_that_of_hashlib(folder, tmp_path):
 def test_a_file_cut_at_any_length_is_refused(folder, hashes):
     shutil.copy(folder / 'law.so', folder / 'cut.so')
     size = (folder / 'cut.so').stat().st_size
-    ((text, count),) = counted(run(folder / 'fast', 'lengths')).items()
-    assert (text.startswith(f'cut.so {NOT_WHOLE}'), count) == (True, size)
+    ((text, count),) = counted(run(folder / 'checked', 'lengths')).items()
+    assert text.startswith(f'cut.so {NOT_WHOLE}')
+    assert count > 200 + (size - 200) // 17 - 2
 
 
 def test_a_file_with_one_other_bit_is_refused(folder, hashes):
-    ((text, count),) = counted(run(folder / 'fast', 'bits')).items()
+    ((text, count),) = counted(run(folder / 'checked', 'bits')).items()
     assert text.startswith(f'damaged.so {NOT_WHOLE}')
-    assert count > 1000
+    assert count > 400
 
 
 def rewrite(path: Path, contents: list[bytes], ended: threading.Event) -> None:

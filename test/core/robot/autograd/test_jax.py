@@ -76,8 +76,7 @@ def test_jacobians_are_those_of_the_robot(arm, name, transform):
 
 
 @pytest.mark.parametrize(
-    ('backend', 'name'),
-    [('arm', 'inverse_dynamics'), ('arm', 'mass_matrix'), ('flying', 'kinetic_energy')],
+    ('backend', 'name'), [('arm', 'inverse_dynamics'), ('flying', 'kinetic_energy')]
 )
 def test_vmap_and_stacks_are_the_loop(backend, name, request):
     """As many samples as do not fill vectors of the processor."""

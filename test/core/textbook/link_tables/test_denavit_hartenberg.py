@@ -50,7 +50,7 @@ G14 = [
     [0, 0, 0, 1],
 ]
 
-SEEDS = pytest.mark.parametrize('seed', range(3))
+SEEDS = pytest.mark.parametrize('seed', range(2))
 FITS = pytest.mark.parametrize(
     'fit', [StandardRow.fit, HayatiRobertsRow.fit, ContinuousRow.fit, automatic]
 )
@@ -103,9 +103,7 @@ def test_golden_hayati_roberts():
 
 @pytest.mark.parametrize('joint', ['revolute', 'prismatic'])
 def test_rows_are_the_products_they_say(joint):
-    """B-110, B-111, K-12: constants and variable in place; (5.7) needs Tr(Z, h) for a prismatic
-    joint.
-    """
+    """B-110, B-111, K-12: (5.7) needs Tr(Z, h) for a prismatic joint."""
     q, t, d, a, al, be = 0.37, 0.3, 0.2, 0.5, -0.9, 0.4
     turn, slide = (q, 0.0) if joint == 'revolute' else (0.0, q)
     z = about('z', t + turn) @ along('z', d + slide)
@@ -124,9 +122,7 @@ def test_rows_are_the_products_they_say(joint):
 
 @pytest.mark.parametrize('down', [False, True])
 def test_continuous_row(down):
-    """B-112: R orthonormal, third column b, the smallest rotation from Z to b; (lx, ly) in the X-Y
-    plane.
-    """
+    """B-112: third column b, the smallest rotation from Z to b; (lx, ly) in the X-Y plane."""
     row = ContinuousRow('prismatic', 0.3, -0.4, 0.5, 0.6, 0.1, down)
     T = row.transform(0.25)
     b = row.direction
@@ -154,9 +150,7 @@ def test_continuous_row_is_continuous_at_z():
 
 
 def test_nearly_parallel_axes():
-    """B-111, B-113: a tilt by 1e-6 changes HR and PC parameters by about as much; DH jumps and says
-    so.
-    """
+    """B-111, B-113: a tilt by 1e-6 changes HR and PC by about as much; DH jumps and says so."""
     p, tilt = np.array([0.3, 0.2, 0.1]), 1e-6
     straight, tilted = np.array([0, 0, 1.0]), np.array([np.sin(tilt), 0.0, np.cos(tilt)])
     for cls in (HayatiRobertsRow, ContinuousRow):
@@ -204,9 +198,7 @@ def test_fit_puts_z_on_the_line(fit, joint):
 @SEEDS
 @FITS
 def test_tables_of_products_of_exponentials(seed, fit):
-    """B-113: PoE -> table -> PoE with general base and tool, the same pose of the tip at every
-    q.
-    """
+    """B-113: PoE to table to PoE with base and tool: the same pose at every q."""
     geometry = random_geometry(seed, 6, 'RP', chain=True)
     table = LinkTable.of(geometry, fit)
     for scale in (0.0, 1.0, 3.0):

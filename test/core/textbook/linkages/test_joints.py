@@ -55,9 +55,7 @@ KINDS = pytest.mark.parametrize('kind', ['first', 'second'])
 
 @EVERY
 def test_dimension_and_bracket_closure(name):
-    """K-10: subgroup joints have independent screws whose span is closed under the bracket, U and
-    CV not.
-    """
+    """K-10: screws of subgroup joints span what is closed under the bracket, U and CV not."""
     joint, dimension, subgroup = LIBRARY[name]
     assert joint.name == name
     assert joint.dof == dimension == screw_systems.rank(joint.screws.T)
@@ -70,9 +68,7 @@ def test_dimension_and_bracket_closure(name):
 @EVERY
 @KINDS
 def test_poses_are_products_or_exponentials(name, kind):
-    """K-11: second kind exp(Z1 q1) exp(Z2 q2) ..., first kind exp(Z1 q1 + Z2 q2 + ...), by scipy's
-    expm.
-    """
+    """K-11: exp(Z1 q1) exp(Z2 q2) ..., or exp(Z1 q1 + Z2 q2 + ...), by scipy's expm."""
     joint = LIBRARY[name][0].of_kind(kind)
     q = np.random.default_rng(1).uniform(-1, 1, joint.dof)
     assert not joint.screws.flags.writeable
@@ -136,9 +132,7 @@ def test_kinds_differ_for_screws_that_do_not_commute():
 
 
 def test_spherical_joint_equals_three_intersecting_revolutes():
-    """B-121: at a regular pose the two Jacobians span the same twists and map to the same
-    motion.
-    """
+    """B-121: at a regular pose Jacobians span the same twists, and motions agree."""
     angles = np.array([0.4, 0.5, 0.6])
     revolutes, ball = joints.spherical(POINT, 'second'), joints.spherical(POINT, 'first')
     x = Rotation.from_matrix(revolutes.pose(angles)[:3, :3]).as_rotvec()
@@ -150,9 +144,7 @@ def test_spherical_joint_equals_three_intersecting_revolutes():
 
 
 def test_constant_velocity_joint():
-    """K-10: bent by any angle it turns the output as fast as the input; a universal joint does
-    not.
-    """
+    """K-10: bent, its output turns as fast as the input; that of a universal joint does not."""
     bend = 0.7
     cv, hooke = joints.constant_velocity(), joints.universal()
     for phase in np.linspace(0.1, 3.0, 5):
@@ -414,9 +406,7 @@ def test_any_cut_of_a_loop_gives_the_same_rates():
 
 
 def test_loop_acceleration():
-    """K-39: J q'' + sum [V_j, J_j] q_j' is the second derivative of a motion, here of an open
-    chain.
-    """
+    """K-39: J q'' + sum [V_j, J_j] q_j' is the second derivative of a motion of an open chain."""
     rng = np.random.default_rng(0)
     Y = screws.unit_screw(
         rng.normal(size=(5, 3)), rng.uniform(-1, 1, (5, 3)), rng.uniform(-0.2, 0.2, 5)

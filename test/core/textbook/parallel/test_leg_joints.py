@@ -35,7 +35,7 @@ def wrenches(leg):
 
 
 @pytest.mark.parametrize('kind', KINDS)
-@pytest.mark.parametrize('seed', range(5))
+@pytest.mark.parametrize('seed', range(3))
 def test_wrenches_are_dual_to_twists(kind, seed):
     """C-116: J^T G = 1 for every type of leg."""
     leg = random_leg(kind, seed)
@@ -73,7 +73,7 @@ def test_golden_jacobian_of_a_leg():
     assert np.linalg.matrix_rank(printed) < 6
 
 
-@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('seed', range(2))
 def test_motors_push_along_their_rods(seed):
     """3.25.7: a pure force on the line of the rod, scaled by the lever of the motor."""
     for kind in KINDS:
@@ -89,7 +89,7 @@ def test_motors_push_along_their_rods(seed):
         assert np.allclose(f, e / lever)
 
 
-@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('seed', range(2))
 def test_universal_joints_make_forces_through_the_spherical_joint(seed):
     """3.25.7: no moment about its center, in the plane of it and the other axis."""
     for kind in KINDS:
@@ -108,7 +108,7 @@ def test_universal_joints_make_forces_through_the_spherical_joint(seed):
             assert f @ np.cross(rod, other) == pytest.approx(0.0, abs=1e-9)
 
 
-@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('seed', range(2))
 def test_spherical_joints_make_moments_and_forces(seed):
     """3.25.7, E-52: the moment is orthogonal to the two other axes; the force to none of them."""
     for kind in KINDS:

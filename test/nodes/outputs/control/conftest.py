@@ -6,22 +6,24 @@
 import pytest
 
 
-@pytest.fixture
-def control(monkeypatch, ros_domain):
-    """Return a function that makes a `Controlled` with a law and parameters."""
-    rclpy = pytest.importorskip('rclpy')
+@pytest.fixture(scope='module')
+def law_loader():
+    """Return the process in which all nodes of a file load control laws: it takes long to start."""
     from screw_dynamics_ros.ros.process.worker import Worker
+
+    yield Worker('loads control laws')
+    Worker.end_all()
+
+
+@pytest.fixture
+def control(monkeypatch, keep, law_loader):
+    """Return a function that makes a `Controlled` with a law and parameters."""
+    from screw_dynamics_ros.nodes.outputs.control import law_process
     from support.controlled import Controlled
 
-    rclpy.init(domain_id=ros_domain)
-    made = []
+    monkeypatch.setattr(law_process, 'Worker', lambda purpose: law_loader)
 
     def make(law, kind=Controlled, **parameters):
-        made.append(kind(monkeypatch, law, **parameters))
-        return made[-1]
+        return keep(kind(monkeypatch, law, **parameters))
 
-    yield make
-    for each in made:
-        each.bench.close()
-    Worker.end_all()
-    rclpy.shutdown()
+    return make

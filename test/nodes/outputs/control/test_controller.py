@@ -8,12 +8,6 @@ import re
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
-from geometry_msgs.msg import PoseStamped, WrenchStamped
-from scipy.spatial.transform import Rotation
-from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import ArgumentError, UnknownNameError
@@ -24,6 +18,7 @@ from screw_dynamics_ros.ros.status import Level
 from support.controlled import MS, TOOL, URDF
 from support.host_bench import Bench
 from support.loop_bench import LoopBench
+from support.messages import pose_message, wrench_message
 from support.robots import urdf_path
 
 FILE = """
@@ -94,7 +89,7 @@ def test_references_of_joints_and_of_the_tool(control):
     )
     target = start.copy()
     target[:3, 3] += [0.1, 0.0, -0.05]
-    made.part._targets.receive_pose(pose_message(made, target))
+    made.part._targets.receive_pose(pose_message(target, made.root))
     np.testing.assert_allclose(
         made.torque(), expected(made, 'cartesian_impedance', TOOL, q=held, pose=target), atol=1e-9
     )
@@ -109,23 +104,13 @@ def test_references_of_joints_and_of_the_tool(control):
     )
 
 
-def pose_message(made, pose, frame=''):
-    message = PoseStamped()
-    message.header.frame_id = frame or made.root
-    for axis, value in zip('xyz', pose[:3, 3]):
-        setattr(message.pose.position, axis, float(value))
-    for axis, value in zip('xyzw', Rotation.from_matrix(pose[:3, :3]).as_quat()):
-        setattr(message.pose.orientation, axis, float(value))
-    return message
-
-
 def test_bad_targets_are_refused(control):
     made = control('cartesian_impedance', law_options=[f'link={TOOL}'])
     made.torque()
     before = made.torque()
-    made.part._targets.receive_pose(pose_message(made, np.eye(4), frame='map'))
+    made.part._targets.receive_pose(pose_message(np.eye(4), 'map'))
     assert f"frame_id must be '{made.root}'" in made.summary()[1]
-    message = pose_message(made, np.eye(4))
+    message = pose_message(np.eye(4), made.root)
     message.pose.position.x = np.nan
     made.part._targets.receive_pose(message)
     assert 'not finite' in made.summary()[1]
@@ -136,8 +121,7 @@ def test_laws_that_read_a_sensor_wait_for_it(control):
     made = control('admittance', law_options=[f'link={TOOL}'], on_loss='stop', age_limit=0.05)
     made.torque()
     assert 'no wrench on ~/wrench' in made.part.commands.status().summary
-    message = WrenchStamped()
-    message.wrench.force.z = 20.0
+    message = wrench_message(force=[0.0, 0.0, 20.0])
     made.part.receive_wrench(message)
     first = made.torque()
     assert first is not None
@@ -258,9 +242,7 @@ def test_the_loop_commands_what_python_commands(control, tmp_path, law):
         numbers = rng.normal(size=6)
         for made in pair:
             if event == 'wrench':
-                message = WrenchStamped()
-                message.wrench.force.x, message.wrench.force.z = numbers[:2]
-                made.part.receive_wrench(message)
+                made.part.receive_wrench(wrench_message(force=numbers[:3]))
             elif event == 'gap':
                 made.stamp += 400 * MS
                 made.bench.clock.offset += 0.4
@@ -336,8 +318,7 @@ def test_gains_of_another_robot_are_refused(control):
     made = control('gravity_compensation')
     made.torque()
     assert made.set(gains__damping=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).successful
-    made.host.source.receive(String(data=urdf_path('planar_2r').read_text()))
-    made.bench.finish()
+    made.bench.describe(urdf_path('planar_2r').read_text())
     reason = made.host.source.descriptions.reason
     assert 'gains.damping has 6 numbers, the robot 2 joints' in reason
     assert made.torque() is not None  # the UR5 goes on

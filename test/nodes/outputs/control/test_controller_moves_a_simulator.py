@@ -9,9 +9,6 @@ motion does not depend on the speed of the machine.
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint

@@ -8,9 +8,6 @@ import time as real_time
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 import rclpy
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint

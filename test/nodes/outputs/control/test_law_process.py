@@ -11,8 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
-
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.errors import NotRecordableError
 from screw_dynamics_ros.core.law import LAWS

@@ -10,21 +10,19 @@ from collections import Counter
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('llvmlite')
 if not sys.platform.startswith('linux'):
     pytest.skip('the loop is for Linux', allow_module_level=True)
 
-from geometry_msgs.msg import PoseStamped, WrenchStamped
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.ros.messages.trajectories import set_duration
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.controlled import TOOL
 from support.host_bench import Bench
 from support.loop_bench import LoopBench
+from support.messages import pose_message, wrench_message
 
 PRESSING = """
 from screw_dynamics_ros.core.law import control_law
@@ -101,20 +99,12 @@ class Two:
 
     def pose(self, q):
         """Send the pose of the tool in a configuration."""
-        target, message = self.robot.link_pose(q, TOOL), PoseStamped()
-        for axis, value in zip('xyz', target[:3, 3]):
-            setattr(message.pose.position, axis, float(value))
-        for axis, value in zip('xyzw', quaternions.from_matrix(target[:3, :3])):
-            setattr(message.pose.orientation, axis, float(value))
+        message = pose_message(self.robot.link_pose(q, TOOL))
         self.send(lambda part: part._targets.receive_pose(message))
 
     def wrench(self, frame, numbers):
         """Send a wrench, moment first, in the axes of a frame."""
-        message = WrenchStamped()
-        message.header.frame_id = frame
-        for part, values in (('torque', numbers[:3]), ('force', numbers[3:])):
-            for axis, value in zip('xyz', values):
-                setattr(getattr(message.wrench, part), axis, float(value))
+        message = wrench_message(frame, numbers[3:], numbers[:3])
         self.send(lambda part: part._targets.receive_wrench(message))
 
     @property

@@ -5,9 +5,6 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 

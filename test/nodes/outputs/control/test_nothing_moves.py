@@ -11,16 +11,11 @@ import os
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
-import rclpy
-from geometry_msgs.msg import PoseStamped, WrenchStamped
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.ros.messages.trajectories import set_duration
 from support.controlled import TOOL
+from support.messages import pose_message, wrench_message
 from support.moving_arm import LAW_NAMES, LAWS_OF_JOINTS, LAWS_WITH_LINK, PERIOD, MovingArm
 
 SEQUENCES = int(os.environ.get('MOTION_SEQUENCES', '10'))
@@ -191,21 +186,15 @@ class Motion:
         made = self.made
         target = made.robot.link_pose(START, TOOL)
         target[:3, 3] += self.rng.choice([-0.03, 0.0, 0.04], size=3)
-        message = PoseStamped()
-        for axis, value in zip('xyz', target[:3, 3]):
-            setattr(message.pose.position, axis, float(value))
-        for axis, value in zip('xyzw', quaternions.from_matrix(target[:3, :3])):
-            setattr(message.pose.orientation, axis, float(value))
-        made.part._targets.receive_pose(message)
+        made.part._targets.receive_pose(pose_message(target))
         if self.is_enabled and made.law in LAWS_WITH_LINK:
             self.move()
         self.go_on(self.one_of([0.0, 0.2, 2.0]))
 
     def wrench(self):
         """Send a wrench of the link."""
-        message, force = WrenchStamped(), self.one_of([0.0, 5.0])
-        message.wrench.force.z = force
-        self.made.part._targets.receive_wrench(message)
+        force = self.one_of([0.0, 5.0])
+        self.made.part._targets.receive_wrench(wrench_message(force=[0.0, 0.0, force]))
         if self.is_enabled and self.made.law == 'pressing':
             self.is_pressed = bool(force)
             self.move()
@@ -248,12 +237,8 @@ class Motion:
 
 
 @pytest.fixture
-def made(monkeypatch, ros_domain, tmp_path):
-    rclpy.init(domain_id=ros_domain)
-    arm = MovingArm(monkeypatch, 'joint_impedance', tmp_path)
-    yield arm
-    arm.bench.close()
-    rclpy.shutdown()
+def made(monkeypatch, keep, tmp_path):
+    return keep(MovingArm(monkeypatch, 'joint_impedance', tmp_path))
 
 
 def test_nothing_moves_without_a_command(made):

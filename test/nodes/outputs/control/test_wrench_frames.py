@@ -8,12 +8,9 @@ import os
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
-
-from geometry_msgs.msg import WrenchStamped
-
 from screw_dynamics_ros.ros.status import Level
 from support.controlled import TOOL
+from support.messages import wrench_message
 
 #: The torques show the wrench: J^T of it at the link.
 FOLLOWING = """
@@ -51,11 +48,7 @@ def made_with(control, tmp_path, text, **parameters):
 
 
 def message(frame):
-    made = WrenchStamped()
-    made.header.frame_id = frame
-    for part, values in ((made.wrench.torque, WRENCH[:3]), (made.wrench.force, WRENCH[3:])):
-        part.x, part.y, part.z = values.tolist()
-    return made
+    return wrench_message(frame, WRENCH[3:], WRENCH[:3])
 
 
 @pytest.mark.parametrize('frame', ['', 'ROOT', TOOL, 'forearm_link'])

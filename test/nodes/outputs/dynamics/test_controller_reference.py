@@ -7,9 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from builtin_interfaces.msg import Time
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState

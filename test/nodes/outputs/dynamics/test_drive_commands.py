@@ -7,9 +7,6 @@ import re
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from nodes import test_node_commands
 from nodes.test_node_commands import AGE_LIMIT, GRAVITY, HEAVY, JOINTS, PERIOD, RULES, Q
 from rclpy.parameter import Parameter

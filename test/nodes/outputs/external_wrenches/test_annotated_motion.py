@@ -5,19 +5,15 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
-import rclpy
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
-from std_msgs.msg import String
 
 from screw_dynamics_ros.core import AnnotationSettings, Robot
 from screw_dynamics_ros.core.annotation.annotate import Annotator
 from screw_dynamics_ros.core.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.core.tree.joint_limits import velocity_names
 from support.host_bench import Bench, Outputs, serialized
+from support.residual_models import some_model
 from support.robots import urdf_path
 
 ARM, TIP, MS = urdf_path('panda').read_text(), 'panda_hand_tcp', 1_000_000
@@ -39,18 +35,12 @@ SETTINGS = {
 
 
 @pytest.fixture
-def bench(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = Bench(monkeypatch, Outputs, 'all', backend='reference')
+def bench(monkeypatch, keep):
+    made = keep(Bench(monkeypatch, Outputs, 'all', backend='reference'))
     made.host.states.look_for_drivers = lambda: None
     made.host.states.has_one_driver = True
-    made.host.source.receive(String(data=ARM))
-    made.finish()
-    yield made
-    made.close()
-    for each in made.part.nodes:
-        each.destroy_node()
-    rclpy.shutdown()
+    made.describe(ARM)
+    return made
 
 
 def joint_states(n):
@@ -77,9 +67,15 @@ def numbers(channel, data):
 
 
 @pytest.mark.parametrize(
-    ('observer', 'delay'), [*((name, 0.004) for name in OBSERVERS), ('static', 0.0)]
+    ('observer', 'delay', 'has_model'),
+    [
+        *((name, 0.004, False) for name in OBSERVERS),
+        ('static', 0.0, False),
+        ('momentum', 0.0, True),
+        ('kalman', 0.004, True),
+    ],
 )
-def test_annotated_numbers_are_those_of_nodes(bench, observer, delay):
+def test_annotated_numbers_are_those_of_nodes(bench, observer, delay, has_model):
     robot = Robot.from_urdf(ARM, backend='reference')
     values = {'observer': observer, 'effort_delay': delay, **SETTINGS}
     of_links = {'frames': [TIP], 'characteristic_length': 0.3, 'singularity_rate': 1e3}
@@ -91,6 +87,10 @@ def test_annotated_numbers_are_those_of_nodes(bench, observer, delay):
         assert node.set_parameters_atomically(changed).successful
         bench.finish()
     states, names = bench.host.states, list(bench.host.mapper.measured_joints)
+    model = some_model(n=robot.nv, turning=(1,) * robot.nv) if has_model else None
+    if has_model:
+        (group,) = [each for each in bench.host.builder.groups if hasattr(each, '_tare')]
+        group._tare.residuals._use(some_model(n=robot.nv, turning=(1,) * robot.nv))
     steps, q, v, tau = joint_states(len(names))
     published = {name: {} for name in TOPICS}
     samples, mapper = [], states.mapper
@@ -117,7 +117,11 @@ def test_annotated_numbers_are_those_of_nodes(bench, observer, delay):
         **{name: tuple(x) if isinstance(x, list) else x for name, x in SETTINGS.items()},
     )
     annotator = Annotator(
-        robot, ('external_torque', 'wrench', 'singularity'), [TIP], settings=settings
+        robot,
+        ('external_torque', 'wrench', 'singularity'),
+        [TIP],
+        settings=settings,
+        residual=model,
     )
     order = [names.index(name) for name in velocity_names(robot)]
     assert order == list(range(robot.nv))

@@ -8,15 +8,19 @@ import re
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import Bool
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.estimation.residual_model import advance_model, set_doubts
+from screw_dynamics_ros.core.estimation.residual_offset import ResidualOffset
 from screw_dynamics_ros.nodes.outputs.external_wrenches import contact_flags
+from screw_dynamics_ros.nodes.outputs.external_wrenches.flag_step import (
+    MonitoredFlag,
+    set_thresholds_of_state,
+)
+from support.residual_models import some_model
 from support.robots import joint, robot
 
 JOINTS = ('hip', 'knee', 'ankle', 'toe')
@@ -112,3 +116,52 @@ def test_messages_have_no_undefined_bytes(value):
     data = contact_flags.encoded(value)
     assert data == bytes([0, 1, 0, 0, value, 0, 0, 0])
     assert deserialize_message(data, Bool).data == value
+
+
+@pytest.mark.parametrize(
+    ('alarms', 'reason'),
+    [
+        ((1.0, 1.0), 'collision_false_alarms 1 must be less than contact_false_alarms 1'),
+        ((1.0, 5.0), 'collision_false_alarms 5 must be less'),
+        ((0.0, 5.0), ''),
+        ((5.0, 0.0), ''),
+    ],
+)
+def test_collisions_are_rarer_than_contacts(alarms, reason):
+    values = dict(zip(('contact_false_alarms', 'collision_false_alarms'), alarms))
+    if not reason:
+        contact_flags.check({**VALUES, **values}, None)
+        return
+    with pytest.raises(ArgumentError, match=reason):
+        contact_flags.check({**VALUES, **values}, None)
+
+
+def test_thresholds_follow_the_model_of_residuals(leg):
+    """Of joints with a tail, by their share of the alarms; 0 alarms for constant thresholds."""
+    model, offset, state = some_model(n=4, turning=(1,) * 4), ResidualOffset(), np.zeros(12)
+    model.tails[:] = np.tile([1.0, 0.5, 5.0], 4)
+    model.tails[3:6] = 0.0  # the knee reports no efforts
+    offset.model = model
+    flag = MonitoredFlag(4)
+    flag.offset = offset
+    values = {**VALUES, 'contact_false_alarms': 2.0}
+    contact_flags.configure_flag(flag, 'contact', values, leg)
+    level = 1.0 + 0.5 * math.log(5.0 / (2.0 / 3600.0 / 3.0))
+    np.testing.assert_allclose(flag.factors, [level, 0.0, level, level])
+    for k in range(50):
+        state[:4] += 0.01
+        advance_model(model, state, k)
+        set_thresholds_of_state(flag, offset)
+        set_doubts(model)
+        expected = level * np.sqrt(model.deviations**2 + model.doubts)
+        expected[1] = 5.0
+        np.testing.assert_allclose(flag.upper, expected)
+        np.testing.assert_allclose(flag.lower, 0.7 * expected)
+    assert flag.is_monitored
+    contact_flags.configure_flag(flag, 'contact', {**values, 'contact_false_alarms': 0.0}, leg)
+    set_thresholds_of_state(flag, offset)
+    assert flag.upper.tolist() == [10.0, 5.0, math.inf, math.inf]
+    offset.model = None
+    contact_flags.configure_flag(flag, 'contact', values, leg)
+    set_thresholds_of_state(flag, offset)
+    assert flag.upper.tolist() == [10.0, 5.0, math.inf, math.inf]

@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 import yaml
 
-pytest.importorskip('rclpy')
-
 from screw_dynamics_ros.core.errors import ArgumentError
 from screw_dynamics_ros.nodes.outputs.external_wrenches.residual_recordings import (
     HEADING,

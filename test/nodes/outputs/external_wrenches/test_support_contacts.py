@@ -6,12 +6,10 @@
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
 pytest.importorskip('pinocchio')
 pytest.importorskip('nav_msgs')
 
 import pinocchio as pin
-import rclpy
 from rclpy.parameter import Parameter
 from scipy.spatial.transform import Rotation
 
@@ -26,19 +24,13 @@ STANDING = np.array([0.0, 0.8, -1.6] * 4)
 
 
 @pytest.fixture
-def robot(monkeypatch, ros_domain):
-    rclpy.init(domain_id=ros_domain)
-    made = []
-
+def robot(monkeypatch, keep):
     def make():
-        made.append(FreeRobot(monkeypatch, urdf_path('solo12')))
-        configure(made[0], support_frames=FEET)
-        return made[0]
+        made = keep(FreeRobot(monkeypatch, urdf_path('solo12')))
+        configure(made, support_frames=FEET)
+        return made
 
-    yield make
-    for each in made:
-        each.close()
-    rclpy.shutdown()
+    return make
 
 
 def configure(made, **values):

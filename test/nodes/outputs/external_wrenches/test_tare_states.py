@@ -8,8 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-pytest.importorskip('rclpy')
-
 from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.nodes.outputs.external_wrenches import finite_check, tare
 from screw_dynamics_ros.nodes.outputs.external_wrenches.finite_check import (

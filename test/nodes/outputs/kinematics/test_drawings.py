@@ -7,9 +7,6 @@ import pickle
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
 from rclpy.serialization import deserialize_message
 from scipy.spatial.transform import Rotation
 from visualization_msgs.msg import Marker, MarkerArray

@@ -3,7 +3,7 @@
 
 """Requests that are answered, for services that refuse whatever is made at random.
 
-`fuzz_joint_states` changes some of their fields: most then pass the first checks.
+`Garbage` changes some of their fields: most then pass the first checks.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joint states and requests of every kind that is not as it should be, for `fuzz_joint_states`."""
+"""Joint states and requests of every kind that is not as it should be."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from prototypes import Prototypes
+
+from support.prototypes import Prototypes
 
 NUMBERS = (
     0.0, -0.0, 1e-320, 1e-9, 1.0, -1.0, 3.2, -7.0, 1e3, 1e17, 1e154, -1e155, 1e200, 1e308, -1.7e308,
