@@ -7,8 +7,8 @@
 
 The interpreter and its libraries are packages of Debian for arm64, unpacked into build/aarch64; the
 rest are wheels for aarch64. No package of this machine changes, and no kernel support is needed:
-processes that the program starts with its own interpreter are emulated, too. Speeds mean nothing,
-and there are no ROS 2 wheels for this processor.
+processes that the program starts with its own interpreter are emulated, too, and `cc` is the cross
+compiler if there is one. Speeds mean nothing, and there are no ROS 2 wheels for this processor.
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / 'build' / 'aarch64'
 SYSTEM, WHEELS, PYTHON = FOLDER / 'system', FOLDER / 'wheels', FOLDER / 'python'
+COMPILERS = {'cc': 'gcc', 'gcc': 'gcc', 'c++': 'g++', 'g++': 'g++'}  # of the cross compiler
 EMULATORS = ('qemu-aarch64', 'qemu-aarch64-static')
 INTERPRETER = ('python3', 'libstdc++6')
 PLATFORMS = ('manylinux_2_17_aarch64', 'manylinux_2_28_aarch64', 'manylinux2014_aarch64')
 REQUIREMENTS = ROOT / 'requirements'
-TESTED_WITH = re.compile(r'^(pytest|pytest-xdist|hypothesis|rosbags|pin|mujoco|cmake)\b.*')
+TESTED_WITH = re.compile(
+    r'^(pytest|pytest-xdist|hypothesis|rosbags|pin|mujoco|cmake|example-robot-data)\b.*'
+)
 
 
 def emulator() -> str:
@@ -84,6 +87,10 @@ def set_up() -> None:
             f'#!/bin/sh\nexec {qemu} -L {SYSTEM} -0 {PYTHON} {SYSTEM}/usr/bin/python3 "$@"\n'
         )
         PYTHON.chmod(0o755)
+        (FOLDER / 'bin').mkdir()
+        for name, compiler in COMPILERS.items():
+            if (found := shutil.which(f'aarch64-linux-gnu-{compiler}')) is not None:
+                (FOLDER / 'bin' / name).symlink_to(found)
         done.touch()
 
 
@@ -92,6 +99,7 @@ def main() -> None:
     set_up()
     os.environ['PYTHONPATH'] = os.pathsep.join(map(str, (ROOT, ROOT / 'test', WHEELS)))
     os.environ['SCREW_DYNAMICS_CACHE'] = str(FOLDER / 'cache')
+    os.environ['PATH'] = f'{FOLDER / "bin"}{os.pathsep}{os.environ["PATH"]}'
     os.chdir(ROOT)
     os.execv(PYTHON, [PYTHON, *sys.argv[1:]])
 
