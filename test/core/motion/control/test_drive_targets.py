@@ -214,6 +214,13 @@ def test_servos_begin_where_they_are_again():
     assert drives.step()[5].tolist() == pytest.approx([-0.2, 0.7])
 
 
+def test_soft_servos_give_way():
+    """Also below 1 N m/rad; a stiffness of 0 means that there is no servo."""
+    targets = Drives().targets
+    targets.configure(np.full(2, INF), K, D, np.array([0.5, 0.0]), np.array([0.2, 0.1]))
+    assert targets.compliance.tolist() == [2.0, 0.0]
+
+
 @pytest.mark.parametrize('error', [0.9, 1.1])
 def test_sag_of_servos_with_a_wrong_stiffness(error):
     """An arm at rest in static equilibrium: what is left is 15 % of the sag at most."""
