@@ -3,7 +3,7 @@
 
 """External torques of identified arms: observers, with a residual model, and an LSTM beside them.
 
-    nice python benchmarks/run.py --only external_torque
+    OPENBLAS_NUM_THREADS=1 python benchmarks/run.py --only external_torque
     PYTHONPATH=.:test python benchmarks/external_torque.py --recording RUN.npz --urdf ROBOT.urdf
 
 Simulated arms have friction that the model lacks: load, Stribeck curve, presliding. They move for

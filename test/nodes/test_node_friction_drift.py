@@ -4,15 +4,8 @@
 """Friction below that of the model: what the node reports, in the loop and in Python."""
 
 import re
-import sys
 
 import numpy as np
-import pytest
-
-pytest.importorskip('rclpy')
-pytest.importorskip('llvmlite')
-if not sys.platform.startswith('linux'):
-    pytest.skip('the loop is for Linux', allow_module_level=True)
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile.typed.library import calls
@@ -23,14 +16,14 @@ from screw_dynamics_ros.nodes.outputs.external_wrenches.flag_step import (
 )
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.diagnostics import Level
+from support.loop_pair import PLANAR
 from support.residual_models import some_model
-from support.robots import urdf_path
 
 COULOMB = 2.0  # N m
 URDF = re.sub(
     '(<axis [^>]*/>)',
     rf'\1<dynamics friction="{COULOMB}"/>',
-    urdf_path('planar_2r').read_text(),
+    PLANAR,
 )
 TOPICS = '/external_torque', '/contact'
 THRESHOLD = 2.0  # N m

@@ -5,10 +5,6 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip('rclpy')
-
-import rclpy
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
@@ -17,10 +13,9 @@ from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.host_bench import Bench, serialized
-from support.robots import urdf_path
+from support.loop_pair import PLANAR
 
 JOINTS = ['joint1', 'joint2']
-PLANAR = urdf_path('planar_2r').read_text()
 STEP = 50_000_000  # ns
 FRICTION = np.array([3.0, 1.0])  # N m, not in the model
 RATES = np.array([0.9, 1.7])  # rad/s
@@ -82,12 +77,8 @@ class Arm:
 
 
 @pytest.fixture
-def arm(monkeypatch, ros_domain, tmp_path):
-    rclpy.init(domain_id=ros_domain)
-    made = Arm(monkeypatch, tmp_path)
-    yield made
-    made.bench.close()
-    rclpy.shutdown()
+def arm(monkeypatch, keep, tmp_path):
+    return keep(Arm(monkeypatch, tmp_path))
 
 
 def test_a_training_in_the_node(arm, tmp_path):
@@ -135,7 +126,7 @@ def test_refusals_and_ends(arm, tmp_path):
     assert arm.status.values['residual map'] == 'none'
     assert arm.train()[0]
     arm.move(65.0)
-    (tmp_path / 'model.yaml').write_text('# written by somebody else')
+    (tmp_path / 'model.yaml').write_text('# another kind of file')
     assert arm.status.values['residual map'] == 'in preparation'
     arm.wait()
     status = arm.status
