@@ -274,10 +274,12 @@ def _thresholds(
     return contact, collision
 
 
-def exponential_tail(parts: Sequence[Array], time: float) -> tuple[float, float, float, float]:
+def exponential_tail(
+    parts: Sequence[Array], time: float, quantile: float = HIGH_PEAKS
+) -> tuple[float, float, float, float]:
     """Return u, m and r of (2) of errors of a duration [s], and the largest absolute error."""
     peaks = np.concatenate([_peaks(e) for e in parts])
-    high = float(np.quantile(peaks, HIGH_PEAKS))
+    high = float(np.quantile(peaks, quantile))
     above = peaks[peaks >= high]
     return high, float(np.mean(above - high)), len(above) / time, float(peaks.max())
 

@@ -76,7 +76,7 @@ def test_a_restart_forgets():
     m.restart()
     m.advance(motion[-1], 1_000_000)
     np.testing.assert_array_equal(m.features, fresh.features)
-    assert fresh.states[4::SPREADS].tolist() == [1.0] * N
+    assert fresh.states[5::SPREADS].tolist() == [1.0] * N
 
 
 def test_a_turn_and_a_missing_number_are_no_motion():
@@ -171,7 +171,7 @@ def test_numbers_in_another_order():
     ('name', 'value', 'text'),
     [
         ('weights', [0.0], f'weights must be {FEATURES * N} finite numbers'),
-        ('spread', [math.nan] * SPREADS * N, 'spread must be 15 finite numbers'),
+        ('spread', [math.nan] * SPREADS * N, 'spread must be 18 finite numbers'),
         ('tails', None, 'tails must be 9 finite numbers'),
         ('speeds', [1.0, 0.0, 1.0], 'speeds must be greater than 0'),
         ('limits', [-2.0, 99.0] * N, 'limits must be between -60 and 60'),
