@@ -362,7 +362,7 @@ def test_a_model_of_identify(make, tmp_path):
     add_covariance(mine, state, expected)
     noise = arm.bench.part._observer.noise_deviations[0] ** 2
     np.testing.assert_allclose(square, expected + np.diag(noise).ravel())
-    assert arm.status.values['residual map'] == 'active, by identify --residual'
+    assert arm.status.values['residual map'] == 'active, a model of states'
 
 
 def coriolis(arm, q, v):

@@ -26,8 +26,8 @@ theta_j and the mean square e_j of the part that features explain, the variance 
     w_j^2 phi_j^T S_j phi_j + (1 - w_j^2) e_j.                                                (3)
 
 The other errors have the covariance D R D. R are correlations between joints, D^2 variances that
-depend on the state: log D_j^2 = a_j^T psi_j with psi_j = 1, b(s) of the middle speed, 1 - |z_d| of
-the middle distance, l, and exp(-x / d) of the way x since the restart for the middle distance d.
+depend on the state: log D_j^2 = a_j^T psi_j with psi_j = 1, b(s) of the two lower speeds, 1 -
+|z_d| of the middle distance, l, and exp(-x / d) of the way x since the restart for this distance.
 
 >>> model = ResidualModel.of_map(ResidualMap.none(1))
 >>> model.residual(np.zeros(1))
@@ -61,9 +61,11 @@ DISTANCE_COUNT, SPEED_COUNT, LAST_DISTANCE_RAD = len(DISTANCES), len(SPEEDS), DI
 PER_DISTANCE = 3 + SPEED_COUNT
 POSE_FEATURES = 4  # the last ones
 FEATURES = 3 + PER_DISTANCE * DISTANCE_COUNT + POSE_FEATURES
-SPREADS = 5  # numbers of psi
+SPREADS = 6  # numbers of psi
 MEMORIES = DISTANCE_COUNT + 1
 EXCESS_DECAY = 3.0  # of (1)
+MAX_EXCESS = 100.0
+MAX_MOTION = 1e9  # between two states [rad, m]; more is no motion
 MAX_LOG = 60.0  # of log D^2
 
 #: Arrays that a fit determines, by the number of elements for each joint; R has n for each.
@@ -95,7 +97,7 @@ class ResidualModel(Record):
         theta_j and S_j.
     explained : (n,) array
         e_j of (3) [(N m)^2, N^2].
-    spread, limits : (5 n,) and (2 n,) arrays
+    spread, limits : (6 n,) and (2 n,) arrays
         a_j, and the limits of log D_j^2.
     correlation : (n^2,) array
         R.
@@ -110,7 +112,7 @@ class ResidualModel(Record):
         Position at the end of the play.
     memory : (4 n,) array
         z_d of each joint, and the last of psi.
-    features, states : (p n,) and (5 n,) arrays
+    features, states : (p n,) and (6 n,) arrays
         phi and psi of the last state.
     shares, estimate : (n,) arrays
         w_j, and the second part of (1).
@@ -256,7 +258,7 @@ def advance_model(m: ResidualModel, state: Floats, elapsed: int) -> None:
 def remember(m: ResidualModel, j: int, q: float, memory: Floats) -> None:
     """Advance the memory (2) of a joint to a position."""
     moved = q - m.last[j]
-    if not math.isfinite(moved):
+    if not abs(moved) < MAX_MOTION:
         return
     unit = m.map.scales[j]
     if m.map.turning[j] != 0:
@@ -287,8 +289,8 @@ def limited(x: float) -> float:
 
 @typed
 def excess(x: float) -> float:
-    """Return the part of an absolute value beyond 1."""
-    return max(abs(x) - 1.0, 0.0)
+    """Return the part of an absolute value beyond 1, at most `MAX_EXCESS`; 0 for NaN."""
+    return 0.0 if math.isnan(x) else min(max(abs(x) - 1.0, 0.0), MAX_EXCESS)
 
 
 @typed
@@ -323,10 +325,11 @@ def set_features(m: ResidualModel, j: int, q: float, v: float, load: float) -> N
     f[at + 3] = 2.0 * c * d
     psi = m.states[SPREADS * j :]
     psi[0] = 1.0
-    psi[1] = m.widths[MIDDLE] * m.widths[MIDDLE] / (m.widths[MIDDLE] * m.widths[MIDDLE] + s * s)
-    psi[2] = 1.0 - abs(memory[MIDDLE])
-    psi[3] = l
-    psi[4] = memory[DISTANCE_COUNT]
+    for k in range(2):
+        psi[1 + k] = m.widths[k] * m.widths[k] / (m.widths[k] * m.widths[k] + s * s)
+    psi[3] = 1.0 - abs(memory[MIDDLE])
+    psi[4] = l
+    psi[5] = memory[DISTANCE_COUNT]
     x = excess(speed) + excess(effort) + excess((q - m.middles[j]) / m.ranges[j])
     m.shares[j] = 1.0 if x <= 0.0 else math.exp(-0.5 * EXCESS_DECAY * EXCESS_DECAY * x * x)
 

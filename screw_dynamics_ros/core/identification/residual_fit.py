@@ -59,7 +59,7 @@ RIDGES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)  # relative to the mean squares of featur
 POSE_RIDGES = (1e12, 1e-1, 1e-2)  # without features of poses first
 EXTRA_RANGE = 1.05  # of recorded velocities and efforts
 INDEPENDENT_SECONDS = 2.0  # intervals whose means are independent
-SPREAD_RIDGE = 0.01  # of a
+SPREAD_RIDGE = 1e-3  # of a
 MIN_SHARE = 0.05  # of errors that are neither noise nor uncertainty of the features
 
 
@@ -102,7 +102,7 @@ class FilteredFeatures(Record):
     stride : int
         Number of states between rows.
     rows, psi : arrays
-        Their filtered features and psi, p n and 5 n each.
+        Their filtered features and psi, p n and 6 n each.
     """
 
     model: ResidualModel
@@ -143,7 +143,7 @@ class ResidualRows(NamedTuple):
 
     Attributes
     ----------
-    X, psi : (M, n, p) and (M, n, 5) arrays
+    X, psi : (M, n, p) and (M, n, 6) arrays
     e : (M, n) array
         External torques without the model [N m, N].
     block, recording : (M,) arrays of int
@@ -271,7 +271,7 @@ def _rows(
 def _features(
     model: ResidualModel, run: JointRecording, settings: AnnotationSettings, stride: int
 ) -> tuple[Array, Array]:
-    """Return filtered features (M, n, p) and psi (M, n, 5), of each `stride`-th state."""
+    """Return filtered features (M, n, p) and psi (M, n, 6), of each `stride`-th state."""
     n, h = run.q.shape[1], np.diff(run.t, prepend=run.t[0])
     h[h > settings.longest_step] = 0.0
     r = FilteredFeatures()
@@ -396,7 +396,7 @@ def _dependent_rows(errors: Array, rows: ResidualRows) -> float:
 
 
 def _spread(psi: Array, squares: Array) -> Array:
-    """Return a (5,) of the largest likelihood of normal errors with these squares."""
+    """Return a (6,) of the largest likelihood of normal errors with these squares."""
     from scipy.optimize import minimize  # slow to import
 
     mean = max(float(squares.mean()), 1e-300)

@@ -10,15 +10,24 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.cli.annotate.annotation import AnnotationReport, why_empty
+from screw_dynamics_ros.cli.annotate.annotation import AnnotationReport, residual_of, why_empty
 from screw_dynamics_ros.cli.annotate.command import lines, parse, request_of
 from screw_dynamics_ros.cli.annotate.request import Request, parameter_values
 from screw_dynamics_ros.cli.command_line import UnusableError
+from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.annotation.settings import DEFAULT
 from screw_dynamics_ros.core.description import read_urdf
+from screw_dynamics_ros.core.estimation.effort_terms import TERMS
+from screw_dynamics_ros.nodes.outputs.external_wrenches.residual_recordings import (
+    Recordings,
+    model_text,
+    write,
+)
 from screw_dynamics_ros.nodes.parameters.robot_parameters import RobotParameters
+from screw_dynamics_ros.ros.data_folder import DataFolder
 from screw_dynamics_ros.ros.joint_states.policies import Reason
 from support.paths import URDF
+from support.residual_models import some_model
 
 
 def values(*texts, **given):
@@ -34,6 +43,31 @@ def test_values_have_the_types_of_the_parameters():
         'gravity': [0.0, 0.0, 9.81], 'observer_joints': ('a', 'b'),
         'observer_effort_deviation': (0.5, 1.0), 'velocity_policy': 'zero',
     }  # fmt: skip
+
+
+def test_residuals_of_a_file(tmp_path):
+    """A model, a map of at least five poses; no file for no residuals."""
+    robot = Robot.from_urdf(URDF / 'planar_2r.urdf', backend='reference')
+    joints = robot.joint_names
+    model, poses = some_model(n=2, turning=(1, 1)), Recordings(joints, TERMS)
+    (tmp_path / 'model.yaml').write_text(model_text(joints, TERMS, model))
+    folder, rng = DataFolder(str(tmp_path)), np.random.default_rng(0)
+
+    def found(name):
+        request = Request(values=values(f'residual_map={name}', f'data_folder={tmp_path}'))
+        return residual_of(robot, request)
+
+    assert found('') is None
+    np.testing.assert_allclose(found('model.yaml').weights, model.weights, rtol=1e-8)
+    for count in range(1, 6):
+        poses = poses.with_pose(*rng.normal(size=(2, 2)))
+        write(folder, 'map.yaml', poses)
+        if count < 5:
+            with pytest.raises(ArgumentError, match=rf'map\.yaml has {count} poses; .* least 5'):
+                found('map.yaml')
+    assert not found('map.yaml').has_memory
+    with pytest.raises(ArgumentError, match=r'other\.yaml has no poses, or does not exist'):
+        found('other.yaml')
 
 
 def test_files_are_overridden():

@@ -76,7 +76,7 @@ def test_a_restart_forgets():
     m.restart()
     m.advance(motion[-1], 1_000_000)
     np.testing.assert_array_equal(m.features, fresh.features)
-    assert fresh.states[4::SPREADS].tolist() == [1.0] * N
+    assert fresh.states[5::SPREADS].tolist() == [1.0] * N
 
 
 def test_a_turn_and_a_missing_number_are_no_motion():
@@ -136,6 +136,24 @@ def test_machine_code_has_the_bits_of_python():
         np.testing.assert_array_equal(getattr(m, name), getattr(plain, name))
 
 
+def test_wrong_states_remain_without_effect():
+    """Missing and huge numbers: finite results, the same in Python, and an unchanged memory."""
+    m, plain, before = some_model(), some_model(), states()[-1]
+    for kind in range(3):
+        for wrong in (np.nan, 1e300, -1e300):
+            state = before.copy()
+            state[kind * N : (kind + 1) * N] = wrong
+            for k, each in enumerate((before, state, before)):
+                m.advance(each, k)
+                with np.errstate(all='raise'):
+                    advance_model(plain, each, k)
+                    residual_model.confidence_of_model(plain, each)
+                if kind:
+                    assert np.isfinite(m.estimate).all()
+                np.testing.assert_array_equal(m.estimate, plain.estimate)
+            assert not m.memory.reshape(N, -1)[:, :3].any()
+
+
 def test_numbers_in_another_order():
     m, order = some_model(), np.array([2, 0, 1])
     other, state = ResidualModel.of_numbers(m.numbers(), order), states(1)[0]
@@ -153,7 +171,7 @@ def test_numbers_in_another_order():
     ('name', 'value', 'text'),
     [
         ('weights', [0.0], f'weights must be {FEATURES * N} finite numbers'),
-        ('spread', [math.nan] * SPREADS * N, 'spread must be 15 finite numbers'),
+        ('spread', [math.nan] * SPREADS * N, 'spread must be 18 finite numbers'),
         ('tails', None, 'tails must be 9 finite numbers'),
         ('speeds', [1.0, 0.0, 1.0], 'speeds must be greater than 0'),
         ('limits', [-2.0, 99.0] * N, 'limits must be between -60 and 60'),

@@ -163,7 +163,8 @@ def model_of(
     if isinstance(found, ResidualModel):
         return found
     if len(found) < MIN_POSES:
-        raise ArgumentError(f'{name} has {len(found)} poses; a map needs at least {MIN_POSES}')
+        what = f'has {len(found)} poses' if len(found) else 'has no poses, or does not exist'
+        raise ArgumentError(f'{name} {what}; a map needs at least {MIN_POSES} poses')
     return found.fitted(turning_joints(robot, joints))
 
 
