@@ -8,14 +8,13 @@ import pytest
 
 pytest.importorskip('rosbags')
 
-from rosbags.rosbag2 import Reader
 
 from screw_dynamics_ros.cli.annotate.command import main as annotate
 from screw_dynamics_ros.cli.doctor.command import main as doctor
 from screw_dynamics_ros.cli.identify.command import main as identify
 from screw_dynamics_ros.entry import DONE
 from support.introspection import BASE, TOPICS, names_message, use_definitions, values_message
-from support.recordings import JOINT_STATE, STRING, joint_state, string, writing
+from support.recordings import JOINT_STATE, STRING, contents, joint_state, string, writing
 from support.robots import urdf_path
 
 ARM = urdf_path('planar_2r')
@@ -58,15 +57,6 @@ def recorded(tmp_path, monkeypatch):
     return paths
 
 
-def messages(path):
-    """Return the messages of a recording by topic."""
-    found = {}
-    with Reader(path) as reader:
-        for connection, time, data in reader.messages():
-            found.setdefault(connection.topic, []).append((time, bytes(data)))
-    return found
-
-
 @pytest.mark.parametrize('which', ['measured', 'commanded'])
 def test_annotate_has_the_same_outputs(recorded, tmp_path, which):
     """Recorded messages remain, and those that are derived are not written."""
@@ -79,12 +69,12 @@ def test_annotate_has_the_same_outputs(recorded, tmp_path, which):
     ):
         target = tmp_path / f'{len(made)}.mcap'
         assert annotate([str(path), '-o', str(target), '--topic', topic, *outputs]) == DONE
-        made.append(messages(target))
+        made.append(contents(target))
     for topic in ('/dynamics/gravity', '/wrench_estimator/external_torque'):
         assert len(made[0][topic]) > 300
         assert made[0][topic] == made[1][topic]
-    assert set(made[1]) == set(messages(introspection)) | (set(made[0]) - {'/joint_states'})
-    assert made[1][f'{BASE}/values'] == messages(introspection)[f'{BASE}/values']
+    assert set(made[1]) == set(contents(introspection)) | (set(made[0]) - {'/joint_states'})
+    assert made[1][f'{BASE}/values'] == contents(introspection)[f'{BASE}/values']
 
 
 @pytest.mark.parametrize('command', [doctor, identify])
@@ -113,6 +103,6 @@ def test_replay_publishes_the_same(recorded, tmp_path):
         target = tmp_path / f'{len(made)}.mcap'
         options = ['--topic', topic, '--nodes', 'dynamics', '--topics', 'gravity']
         assert replay([str(path), '-o', str(target), *options]) == DONE
-        made.append(messages(target)['/dynamics/gravity'])
+        made.append(contents(target)['/dynamics/gravity'])
     assert len(made[0]) == 400
     assert made[0] == made[1]

@@ -1,27 +1,15 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pages of rotations, rigid motions and screws: examples run, and what they name exists."""
+"""Pages of rotations, rigid motions and screws: what they name exists."""
 
-import doctest
 import re
-
-import numpy as np
-import pytest
 
 from screw_dynamics_ros.core import lie
 from support.doc_pages import ROOT, missing_tests, named_tests
 
 TABLE = ROOT / 'doc' / 'spec' / 'coverage_lie.md'
 PAGES = [ROOT / 'doc' / 'theory' / f'{name}.md' for name in ('lie_groups', 'screws_and_twists')]
-
-
-@pytest.mark.parametrize('page', PAGES, ids=lambda page: page.name)
-def test_examples_run(page):
-    with np.printoptions():  # the page sets its own; the next test must not see them
-        results = doctest.testfile(str(page), module_relative=False)
-    assert results.attempted >= 5
-    assert results.failed == 0
 
 
 def test_functions_named_exist():

@@ -42,11 +42,3 @@ def node_bench(ros_domain, monkeypatch):
     yield make
     for bench in made:
         bench.close()
-
-
-@pytest.fixture
-def pair(monkeypatch, keep):
-    """Return a function that makes a `Pair`, with the parameters of both nodes."""
-    from support.loop_pair import Pair
-
-    return lambda **parameters: keep(Pair(monkeypatch, **parameters))

@@ -23,15 +23,9 @@ from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.messages.trajectories import set_duration
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from support.host_bench import Bench, serialized
-from support.robots import urdf_path
+from support.planar_2r import LIMITED
 from support.sequences import run_sequences
 
-BOUNDED = (
-    urdf_path('planar_2r')
-    .read_text()
-    .replace('continuous', 'revolute')
-    .replace('<limit ', '<limit lower="-3" upper="3" ')
-)
 JOINTS = ('joint1', 'joint2')
 TIMES = (0.5, 1.0, 2.0)
 POINTS = np.array([[0.1, -0.2], [0.4, 0.3], [0.2, 0.9]])
@@ -42,7 +36,7 @@ ACCELERATIONS = np.array([[0.0, 1.0], [0.5, -0.5], [0.2, 0.0]])
 @pytest.fixture
 def bench(monkeypatch, keep):
     made = keep(Bench(monkeypatch))
-    made.describe(BOUNDED)
+    made.describe(LIMITED)
     return made
 
 
@@ -411,7 +405,7 @@ def test_older_versions_call_it_desired(following):
 def test_the_feedforward_follows_another_robot(monkeypatch, keep):
     """Before the controller, after `~/reference`; until it falls silent."""
     bench = keep(Bench(monkeypatch, leader_topic='/leader', leader_joints=['joint2=elbow']))
-    bench.describe(BOUNDED)
+    bench.describe(LIMITED)
     run = Run(bench)
     run.state(0.001)
     leader = JointState(name=['elbow', 'other'], position=[0.1, 9.0], velocity=[0.2, 9.0])

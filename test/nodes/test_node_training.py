@@ -126,7 +126,7 @@ def test_refusals_and_ends(arm, tmp_path):
     assert arm.status.values['residual map'] == 'none'
     assert arm.train()[0]
     arm.move(65.0)
-    (tmp_path / 'model.yaml').write_text('# written by another program')
+    (tmp_path / 'model.yaml').write_text('# another kind of file')
     assert arm.status.values['residual map'] == 'in preparation'
     arm.wait()
     status = arm.status

@@ -4,7 +4,6 @@
 """Descriptions become models in the background; the last one is used, faults are reported."""
 
 import threading
-import time
 
 import pytest
 
@@ -18,22 +17,14 @@ from screw_dynamics_ros.ros.description import (
     DescriptionSource,
     urdf_text,
 )
+from support.processes import wait_for
 
 DEADLINE = 300.0  # s; only a failing test waits that long
 
 
-def until(condition):
-    """Wait until something holds; return it."""
-    end = time.monotonic() + DEADLINE
-    while not (value := condition()):
-        assert time.monotonic() < end
-        time.sleep(0.001)
-    return value
-
-
 def wait(loader):
     """Return the next outcome."""
-    return until(loader.poll)
+    return wait_for(loader.poll)
 
 
 def test_builds_in_another_thread():
@@ -108,7 +99,7 @@ def test_of_many_requests_the_last_one_counts():
     release.set()
     assert wait(loader).model == 'last'
     assert len(built) <= 2
-    until(lambda: not loader.is_pending)
+    wait_for(lambda: not loader.is_pending)
     assert loader.poll() is None
 
 
@@ -122,10 +113,10 @@ def test_what_becomes_ready_while_another_request_waits_is_not_handed_out():
 
     loader = DescriptionLoader(build)
     loader.submit([Description('old', TOPIC)])
-    until(lambda: loader.waiting is None)  # it is taken up
+    wait_for(lambda: loader.waiting is None)  # it is taken up
     loader.submit([Description('new', TOPIC)])
     gate.release()
-    until(lambda: loader.waiting is None)  # the next one is
+    wait_for(lambda: loader.waiting is None)  # the next one is
     assert built == ['old']
     assert loader.poll() is None
     gate.release()
@@ -142,7 +133,7 @@ def test_what_is_ready_and_not_fetched_is_given_up_for_a_new_request():
 
     loader = DescriptionLoader(build)
     loader.submit([Description('old', TOPIC)])
-    until(lambda: not loader.is_busy)
+    wait_for(lambda: not loader.is_busy)
     release.clear()
     loader.submit([Description('new', TOPIC)])
     assert loader.poll() is None

@@ -19,6 +19,14 @@ from support.robots import urdf_path
 MS = 10**6
 URDF = urdf_path('ur5_robot').read_text()
 TOOL = 'tool0'
+#: The torques show the wrench: J^T of it at the link.
+PRESSING = """
+from screw_dynamics_ros.core.law import control_law
+
+@control_law()
+def mine(robot, state, reference, parameters, memory, *, link):
+    return robot.jacobian(state.q, link, 'hybrid').T @ reference.wrench
+"""
 
 
 class Controlled:

@@ -10,13 +10,18 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar('T')
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 240.0) -> None:
+def wait_for(condition: Callable[[], T], seconds: float = 240.0) -> T:
+    """Wait until something holds; return it."""
     deadline = time.monotonic() + seconds
-    while not condition():
+    while not (value := condition()):
         assert time.monotonic() < deadline, 'timed out'
-        time.sleep(0.01)
+        time.sleep(0.002)
+    return value
 
 
 def is_running(pid: int) -> bool:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
 STORE = get_typestore(Stores.ROS2_JAZZY)
@@ -127,3 +127,12 @@ def write_stack(path, robot, count, description, seed=0, rate=1000.0):
             writer.write(*rows.chunk(t + 150_000, packed_stamps(t), [numbers]))
         writer.close()
     return Path(path)
+
+
+def contents(path):
+    """Return times of recording [ns] and messages of each topic of a recording, by rosbags."""
+    found = {}
+    with Reader(path) as reader:
+        for connection, time, data in reader.messages():
+            found.setdefault(connection.topic, []).append((time, bytes(data)))
+    return found

@@ -127,10 +127,17 @@ def external_torques(residual: UnloadedResidual) -> Section:
         residual.contact_threshold,
         residual.collision_threshold,
     )
-    return Section(f'errors of external torques, observer {OBSERVER} [N m, N]').table(
+    section = Section(f'errors of external torques, observer {OBSERVER} [N m, N]').table(
         ('joint', 'deviation', 'of model', 'contact', 'collision'),
         [(name, *digits(row)) for name, *row in zip(residual.joint_names, *columns)],
     )
+    if residual.derived_share is not None:
+        k = int(np.argmax(residual.derived_share))
+        section.lines.append(
+            'no velocities are recorded: noise of differences of positions is '
+            f'{residual.derived_share[k]:.0%} of the mean square error of {residual.joint_names[k]}'
+        )
+    return section
 
 
 def residuals(fit: ResidualFit) -> Section:

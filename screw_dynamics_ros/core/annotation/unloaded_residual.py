@@ -79,6 +79,9 @@ class UnloadedResidual:
         Of the external torques by `OBSERVER`, the root of (1) [N m, N].
     contact_threshold, collision_threshold : (n,) arrays
         For the rates `FALSE_CONTACTS` and `FALSE_COLLISIONS` [N m, N].
+    derived_share : (n,) array or None
+        Share of `deviation`**2 by noise of velocities, if none are recorded in some recording, so
+        that they are differences of positions, as in the nodes.
     """
 
     joint_names: tuple[str, ...]
@@ -88,6 +91,7 @@ class UnloadedResidual:
     deviation: Array
     contact_threshold: Array
     collision_threshold: Array
+    derived_share: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +135,8 @@ def unloaded_residual(
     squares = np.mean(e**2, axis=0)
     if held_out.sum() >= MIN_SAMPLES:
         squares = np.maximum(squares, np.mean(e[held_out] ** 2, axis=0))
-    effort, velocity, model = _divided(robot, runs, squares, known)
+    effort, velocity, model, by_velocity = _divided(robot, runs, squares, known)
+    derived = any(each.v is None or np.isnan(each.v).all() for each in recordings)
     contact, collision = _thresholds(runs, settled, known)
     return UnloadedResidual(
         tuple(name for name, k in zip(result.joint_names, known) if k),
@@ -141,6 +146,7 @@ def unloaded_residual(
         np.sqrt(squares[known]),
         contact,
         collision,
+        (by_velocity / squares)[known] if derived else None,
     )
 
 
@@ -215,8 +221,8 @@ def _held_out(t: Array, result: DynamicIdentification, number: int) -> NDArray[n
 
 def _divided(
     robot: Robot, runs: Sequence[_Run], squares: Array, known: NDArray[np.bool_]
-) -> tuple[Array, Array, Array]:
-    """Return s_tau, s_v and s_m of (1), (n,) each."""
+) -> tuple[Array, Array, Array, Array]:
+    """Return s_tau, s_v and s_m of (1) and its term of velocities, (n,) each."""
     efforts, velocities = (
         np.median([_white_deviation(getattr(run.recording, what)) for run in runs], axis=0)
         for what in ('tau', 'v')
@@ -236,7 +242,8 @@ def _divided(
         velocities, by_velocity = velocities * math.sqrt(share), by_velocity * share
     left = np.maximum(squares - by_velocity, 0.0)
     efforts = np.minimum(efforts, np.sqrt(left / alpha))
-    return efforts, velocities, np.sqrt(np.maximum(left - alpha * efforts**2, 0.0))
+    model = np.sqrt(np.maximum(left - alpha * efforts**2, 0.0))
+    return efforts, velocities, model, by_velocity
 
 
 def _white_deviation(x: Array) -> Array:
@@ -267,10 +274,12 @@ def _thresholds(
     return contact, collision
 
 
-def exponential_tail(parts: Sequence[Array], time: float) -> tuple[float, float, float, float]:
+def exponential_tail(
+    parts: Sequence[Array], time: float, quantile: float = HIGH_PEAKS
+) -> tuple[float, float, float, float]:
     """Return u, m and r of (2) of errors of a duration [s], and the largest absolute error."""
     peaks = np.concatenate([_peaks(e) for e in parts])
-    high = float(np.quantile(peaks, HIGH_PEAKS))
+    high = float(np.quantile(peaks, quantile))
     above = peaks[peaks >= high]
     return high, float(np.mean(above - high)), len(above) / time, float(peaks.max())
 

@@ -15,7 +15,7 @@ polynomial of its angle q = c + delta, or a polynomial of its displacement,
         >= T_0 + sum of (m_k T_k - r_k |T_k|)
 
 with factors between m_k - r_k and m_k + r_k in the box. Boxes in which a D_i may be negative are
-halved. Mimic joints and rotors count as independent joints, which is sufficient.
+halved. Mimic joints and rotors are treated as independent joints, which is sufficient.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Definiteness:
 
     @property
     def finding(self) -> Finding:
-        """What a report says about it."""
+        """The result as a finding."""
         subject = 'mass matrix'
         if self.q is not None:
             return Finding.warning(
@@ -241,7 +241,7 @@ def rounding(P: Array) -> Array:
 def least_over(body: Body, P: Array, c: Array, w: Array) -> tuple[Array, Array]:
     """Return lower bounds (N, 6, 6) of P in the predecessor's frame, c - w to c + w, and losses.
 
-    P (N, 6, 6) are inertias in the frame of the body, c and w (N,) of its own coordinate.
+    P (N, 6, 6) are inertias in the frame of the body, c and w (N,) are of its joint.
     """
     if is_revolute(body):
         steps = 2.0 * np.pi * np.arange(5) / 5.0

@@ -43,6 +43,7 @@ INDEPENDENT = 0.1  # s
 MIN_WINDOWS = 5  # with reversals, for (2)
 MIN_STATES = 10  # of a window
 MIN_STEP = 1e-3  # of the squares of friction without trends by those with them
+MAX_TORQUE = 1e100  # N m, N; products of larger ones may overflow
 MAX_SHARE = 0.5  # of friction, by which thresholds are widened at most
 
 SIZE = 4  # of the products of 1, t, f, r: sums over a window, row by row
@@ -134,7 +135,9 @@ def observe_friction(d: FrictionDrift, v: Floats, stamp: int, elapsed: int, is_v
     for j in range(n):
         if len(d.flags) > 0 and not abs(d.torques[j]) <= d.flags[0].upper[j]:
             d.is_free = False
-        if abs(v[j]) > d.slow:
+        if not max(abs(d.torques[j]), abs(d.friction[j])) <= MAX_TORQUE:
+            d.is_free = False
+        if d.is_free and abs(v[j]) > d.slow:
             d.numbers[2] = d.friction[j]
             d.numbers[3] = d.torques[j]
             for a in range(SIZE):

@@ -337,7 +337,9 @@ def center_findings(
     share = reduction(result, other)
     helped, loads = share > MIN_DISAGREEMENT, (result.load, other.load)
     if helped.any() and None not in loads:
-        given, fitted = (', '.join(f'{x:.3f}' for x in each.com) for each in loads if each)
+        given, fitted = (
+            ', '.join(f'{round(x, 3) + 0.0:.3f}' for x in each.com) for each in loads if each
+        )
         yield Finding.warning(
             'load',
             f'its center of mass is given as ({given}) m; with ({fitted}) m, errors of held-out '

@@ -28,8 +28,8 @@ from .result import Torques
 AT_REST = Finding(
     'info',
     'recordings',
-    'no joint moves: gravity and offsets of efforts are compared, up to dry friction; nothing is '
-    'said about inertias, armatures and friction',
+    'no joint moves: gravity and offsets of efforts are compared, up to dry friction; inertias, '
+    'armatures and friction are not tested',
 )
 
 

@@ -60,6 +60,7 @@ POSE_RIDGES = (1e12, 1e-1, 1e-2)  # without features of poses first
 EXTRA_RANGE = 1.05  # of recorded velocities and efforts
 INDEPENDENT_SECONDS = 2.0  # intervals whose means are independent
 SPREAD_RIDGE = 1e-3  # of a
+HIGH_PEAKS = 0.95  # quantile of peaks whose tail is exponential
 MIN_SHARE = 0.05  # of errors that are neither noise nor uncertainty of the features
 
 
@@ -422,7 +423,9 @@ def _set_common(
         e = standard[:, j]
         correlation[j, places] = standard[:, places].T @ e
         parts = [e[rows.recording == k] for k in np.unique(rows.recording)]
-        model.tails[3 * j : 3 * j + 3] = exponential_tail(parts, len(e) * rows.period)[:3]
+        model.tails[3 * j : 3 * j + 3] = exponential_tail(parts, len(e) * rows.period, HIGH_PEAKS)[
+            :3
+        ]
     size = np.sqrt(correlation.diagonal())
     model.correlation[:] = (correlation / size / size[:, None]).ravel()
 

@@ -194,6 +194,12 @@ def test_errors_of_external_torques():
     assert ' '.join(names.split()) == 'joint deviation of model contact collision'
     found = {name: [float(x) for x in row] for name, row in rows_of(lines, JOINTS).items()}
     assert found == {'joint1': [0.7, 0.5, 1.1, 2.1], 'joint2': [0.8, 0.6, 1.2, 2.2]}
+    derived = replace(RESIDUAL, derived_share=np.array([0.25, 0.5]))
+    assert report.external_torques(derived).lines == [
+        *section.lines,
+        'no velocities are recorded: noise of differences of positions is 50% of the mean square '
+        'error of joint2',
+    ]
 
 
 def parameters_of(*arguments):

@@ -17,7 +17,6 @@ from rclpy.signals import (
     get_current_signal_handlers_options,
     uninstall_signal_handlers,
 )
-from rosbags.rosbag2 import Reader
 
 from screw_dynamics_ros.cli.annotate.command import main as annotate
 from screw_dynamics_ros.cli.replay import command
@@ -33,6 +32,7 @@ from support.recordings import (
     STORE,
     STRING,
     WRENCH,
+    contents,
     joint_state,
     string,
     wrench,
@@ -82,18 +82,9 @@ def recorded(tmp_path):
     return tmp_path / 'run'
 
 
-def written(path):
-    """Return times of recording [ns] and messages of each topic of a recording."""
-    found = {}
-    with Reader(path) as reader:
-        for connection, time, data in reader.messages():
-            found.setdefault(connection.topic, []).append((time, bytes(data)))
-    return found
-
-
 def published(path):
     """Return the messages of each topic of a recording."""
-    return {topic: [data for _, data in pairs] for topic, pairs in written(path).items()}
+    return {topic: [data for _, data in pairs] for topic, pairs in contents(path).items()}
 
 
 @pytest.mark.parametrize(
@@ -158,7 +149,7 @@ def test_the_clock_is_that_of_the_recording(tmp_path, monkeypatch, capsys):
     target = tmp_path / 'a.mcap'
     options = ['--topic', '/state', '--topics', 'external_torque', '--ros-args', *PYTHON]
     assert main([str(tmp_path / 'run'), '-o', str(target), *options]) == DONE
-    pairs = written(target)['/wrench_estimator/external_torque']
+    pairs = contents(target)['/wrench_estimator/external_torque']
     assert [time for time, _ in pairs] == times.tolist()
     for time, data in pairs:
         stamp = STORE.deserialize_cdr(data, JOINT_STATE).header.stamp

@@ -132,6 +132,19 @@ def test_what_was_held_out_is_used_if_it_is_worse(robot, recording, held, is_use
             np.testing.assert_allclose(found, np.sqrt(share) * np.abs(OFFSET), rtol=0.1)
 
 
+def test_the_cost_of_velocities_that_are_not_recorded(robot, recording):
+    """With noise of positions nearly all of the error is that of their differences."""
+    noise = 1e-4 * np.random.default_rng(0).normal(size=recording.q.shape)
+    noisy = replace(recording, q=recording.q + noise, tau=recording.tau - 0.02 * OFFSET)
+    exact = unloaded_residual(robot, identification(), [noisy])
+    assert exact.derived_share is None
+    for missing in (None, np.full_like(recording.v, np.nan)):
+        found = unloaded_residual(robot, identification(), [replace(noisy, v=missing)])
+        expected = 1.0 - exact.deviation**2 / found.deviation**2
+        assert expected.max() > 0.5
+        np.testing.assert_allclose(found.derived_share, expected, atol=0.2)
+
+
 def test_what_is_carried_and_late_efforts_are_not_errors(robot, recording):
     """Loads and payloads as identified; a delay only if it is certain."""
     body = RigidBody(1.5, np.array([0.2, 0.1, 0.0]), 0.02 * np.eye(3))
@@ -272,17 +285,18 @@ def test_mean_squares_are_divided_into_noise_and_errors_of_the_model(robot):
     velocity = beta * M2 @ s_v**2
     known = np.ones(2, dtype=bool)
     squares = alpha * s_tau**2 + velocity + s_m**2
-    efforts, velocities, model = _divided(robot, runs, squares, known)
+    efforts, velocities, model, by_velocity = _divided(robot, runs, squares, known)
+    np.testing.assert_allclose(by_velocity, velocity, rtol=0.06)
     np.testing.assert_allclose(efforts, s_tau, rtol=0.03)
     np.testing.assert_allclose(velocities, s_v, rtol=0.03)
     np.testing.assert_allclose(model[0], s_m[0], rtol=0.2)
     # efforts explain all that velocities leave
-    efforts, velocities, model = _divided(robot, runs, velocity + 0.25 * alpha * s_tau**2, known)
+    efforts, velocities, model, _ = _divided(robot, runs, velocity + 0.25 * alpha * s_tau**2, known)
     np.testing.assert_allclose(velocities, s_v, rtol=0.03)
     assert (efforts < 0.8 * s_tau).all()
     np.testing.assert_allclose(model, 0.0, atol=1e-9)
     # velocities are not white: reduced until the first joint has no more than its error
-    efforts, velocities, model = _divided(robot, runs, velocity * [0.25, 4.0], known)
+    efforts, velocities, *_ = _divided(robot, runs, velocity * [0.25, 4.0], known)
     np.testing.assert_allclose(velocities, 0.5 * s_v, rtol=0.03)
     assert efforts[0] == pytest.approx(0.0, abs=1e-6)
     only = np.array([False, True])

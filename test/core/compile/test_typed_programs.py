@@ -23,7 +23,7 @@ from support.typed_source import in_c, loaded
 
 pytestmark = needs_llvmlite
 
-PROGRAMS, CALLS = 60, 12
+PROGRAMS, CALLS = 40, 12
 HIGH = 2**63
 SPECIAL_INTS = [0, 1, -1, 3, 63, 64, 2**31, 2**53 + 1, HIGH - 1, -HIGH]
 SPECIAL_FLOATS = [0.0, -0.0, 0.5, 2.5, -1.5, 5e-324, 1e308, -1e19, math.inf, -math.inf, math.nan]

@@ -45,7 +45,7 @@ def test_each_link_is_in_balance(floating, backend):
     """
     if backend == 'native':
         pytest.importorskip('llvmlite')
-    description = random_description(1, 8, KINDS)
+    description = random_description(1, 6, KINDS)
     robot = Robot(description, floating_base=floating, gravity=GRAVITY, backend=backend)
     q, v, a = state(robot)
     applied = random_wrenches(robot, np.random.default_rng(1))

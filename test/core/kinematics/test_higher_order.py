@@ -4,7 +4,7 @@
 """Accelerations to snap, rates and partial derivatives of Jacobians, and what the papers print.
 
 Spec IDs: D-04, D-05, D-08 to D-10, D-12 to D-16, B-084 (part), and the errata E-02 to E-06, E-08 to
-E-13: each as a test in which the printed form fails.
+E-14, E-16: each as a test in which the printed form fails.
 References: poses differentiated in extended precision (`poe_models`), general robots.
 """
 
@@ -13,6 +13,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from screw_dynamics_ros.core.description import Inertia
+from screw_dynamics_ros.core.dynamics.inverse_dynamics import hybrid_body_wrench
 from screw_dynamics_ros.core.kinematics.higher_order import (
     jacobian_derivative,
     product_derivative,
@@ -23,14 +25,17 @@ from screw_dynamics_ros.core.kinematics.jacobians import jacobian
 from screw_dynamics_ros.core.kinematics.robot_geometry import tree_of
 from screw_dynamics_ros.core.kinematics.twist_recursions import body_motions
 from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.lie.so3 import hat
 from screw_dynamics_ros.core.tree.multibody_tree import Tree
 from support.poe_models import (
     EXTENDED,
     REPRESENTATIONS,
+    Derivatives,
     Reference,
     deepest,
     derivatives,
     random_geometry,
+    random_inertias,
     random_trajectory,
 )
 
@@ -401,6 +406,51 @@ def test_mixed_rates_and_jerk(chain):
 
 
 # --- two slips in the equations of one body -------------------------------------------------------
+
+
+def test_printed_newton_euler_equations_fail():
+    """E-14, [D](42): + m d~ (v' + w~ v), and E-16, [D](50): m r_c'' = f; against the rate of the
+    momentum.
+    """
+    geometry = random_geometry(0, N, chain=True)
+    trajectory = random_trajectory(0, N)
+    inertia = random_inertias(0, N)[-1]
+    body = tree_of(geometry, inertias=[inertia] * N).bodies[-1]
+    pose = Reference(geometry, N - 1).along(trajectory)
+    C: Derivatives = derivatives(pose, 2)
+    R = C[0][:3, :3]
+    points, masses = equivalent_points(inertia)
+    force = moment = np.zeros(3)
+    for p, m in zip(points, masses):  # sum of m p'' and of (p - r) x m p''
+        acceleration = C[2][:3, :3] @ p + C[2][:3, 3]
+        force = force + m * acceleration
+        moment = moment + m * np.cross(R @ p, acceleration)
+    t, f = (R.T @ moment).astype(float), (R.T @ force).astype(float)
+
+    V, dV = (x.astype(float) for x in Reference(geometry, N - 1).twists(trajectory, 1)['body'])
+    w, v, dw, dv = V[:3], V[3:], dV[:3], dV[3:]
+    m, d, Theta = body.m, inertia.com, body.I
+    rotation = Theta @ dw + np.cross(w, Theta @ w)
+    a = dv + np.cross(w, v)
+    np.testing.assert_allclose(rotation + m * hat(d) @ a, t, atol=1e-11)
+    Omega = hat(dw) + hat(w) @ hat(w)
+    np.testing.assert_allclose(
+        hybrid_body_wrench(body, Omega, a), np.concatenate([t, f]), atol=1e-11
+    )
+    assert off(rotation - m * hat(d) @ a, t) > WRONG  # E-14, read as a vector equation
+    center = [C[k][:3, :3] @ d + C[k][:3, 3] for k in range(3)]
+    np.testing.assert_allclose((m * center[2]).astype(float), force.astype(float), atol=1e-11)
+    assert off((m * center[1]).astype(float), force.astype(float)) > WRONG  # E-16
+
+
+def equivalent_points(inertia: Inertia) -> tuple[np.ndarray, np.ndarray]:
+    """Return six points and their masses, which have this mass, center and inertia."""
+    second_moments = 0.5 * np.trace(inertia.matrix) * np.eye(3) - inertia.matrix
+    values, axes = np.linalg.eigh(second_moments)
+    assert (values > 0).all()
+    shifts = (axes * np.sqrt(3 * values / inertia.mass)).T
+    points = np.concatenate([inertia.com + shifts, inertia.com - shifts])
+    return points, np.full(6, inertia.mass / 6)
 
 
 def test_leibniz_rule():

@@ -93,6 +93,18 @@ def test_exp_with_the_printed_denominator_fails():
     close(so3.exp(x), expm(X))
 
 
+def test_exp_golden_value():
+    """doc/spec/muller_terze.md: rotation part of the golden value."""
+    close(
+        so3.exp([0.3, -0.2, 0.5]),
+        [
+            [0.859533898558663, -0.497991537002922, -0.114916953936367],
+            [0.439867632958231, 0.835315605206709, -0.329794337692255],
+            [0.260226714048094, 0.232921164284437, 0.937032437284918],
+        ],
+    )
+
+
 @PROPERTY
 @given(directions(), rotation_vectors(2 * pi).map(np.linalg.norm))
 def test_exp_unit_axis(e, angle):
@@ -235,6 +247,18 @@ def test_dexp_is_the_trivialised_derivative(x, rate):
     close(R_dot @ R.T, cross_matrix(so3.dexp(x) @ rate), 1e-9)
     close(R.T @ R_dot, cross_matrix(so3.dexp(-x) @ rate), 1e-9)
     assert np.allclose(so3.dexp(-x), so3.dexp(x).T, rtol=0, atol=1e-14)
+
+
+def test_dexp_inv_golden_value():
+    """doc/spec/muller_terze.md, (11): the first three components of the golden value."""
+    close(
+        so3.dexp_inv([0.3, -0.2, 0.5]) @ [1, 2, 3],
+        [1.803354637281867, 2.112779430671453, 2.563098989899461],
+    )
+    close(
+        so3.dexp_inv([-0.3, 0.2, -0.5]) @ [1, 2, 3],
+        [0.203354637281867, 1.712779430671453, 3.363098989899461],
+    )
 
 
 @pytest.mark.parametrize('angle', [2 * pi, 2 * pi - 1e-9, 2 * pi + 1e-9, 4 * pi])

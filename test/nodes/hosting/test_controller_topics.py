@@ -223,7 +223,7 @@ def test_the_compensated_wrench_of_a_sensor_is_repeated(bench):
 
 def test_wrenches_of_one_sensor_message_are_together(bench):
     """Not one of this message and another of the message before."""
-    pytest.importorskip('pal_statistics_msgs.msg')
+    pytest.importorskip('pal_statistics_msgs.msg._statistics_names')
     made = bench(
         WristSensor,
         frames=['panda_link7'],

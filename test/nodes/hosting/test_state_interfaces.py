@@ -40,7 +40,7 @@ def bench(monkeypatch, keep):
 @pytest.fixture
 def names(monkeypatch):
     """Return the names that have been published."""
-    pytest.importorskip('pal_statistics_msgs.msg')
+    pytest.importorskip('pal_statistics_msgs.msg._statistics_names')
     found = []
     get = controller_topics.Publishers.get
 
@@ -91,7 +91,9 @@ def decoded(data):
 
 
 def test_definitions_are_those_of_pal_statistics():
-    messages = pytest.importorskip('pal_statistics_msgs.msg')
+    pytest.importorskip('pal_statistics_msgs.msg._statistics_names')
+    from pal_statistics_msgs import msg as messages
+
     header = {'header': 'std_msgs/Header'}
     for name, fields in (
         ('StatisticsNames', {'names': 'sequence<string>', 'names_version': 'uint32'}),

@@ -14,17 +14,10 @@ pytest.importorskip('rclpy')
 from screw_dynamics_ros.ros.process import latest as module
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.latest import Latest
+from support.processes import wait_for
 
 DEADLINE = 300.0  # s; only a failing test waits that long
 TASKS = 1500  # of the test with random timing
-
-
-def until(condition):
-    end = time.monotonic() + DEADLINE
-    while not (value := condition()):
-        assert time.monotonic() < end
-        time.sleep(0.001)
-    return value
 
 
 class Gated:
@@ -50,22 +43,22 @@ def test_the_outcome_is_handed_out_once_and_made_in_another_thread():
     latest = Latest('test')
     assert (latest.poll(), latest.is_busy) == (None, False)
     latest.ask(threading.get_ident)
-    assert until(latest.poll) != threading.get_ident()
+    assert wait_for(latest.poll) != threading.get_ident()
     assert (latest.poll(), latest.is_busy) == (None, False)
 
 
 def test_of_the_tasks_that_wait_only_the_newest_is_done():
     latest, gated = Latest('test'), Gated()
     latest.ask(gated.task('first'))
-    until(lambda: gated.begun)
+    wait_for(lambda: gated.begun)
     for name in ('second', 'third', 'last'):
         latest.ask(gated.task(name))
     gated.release()
-    until(lambda: len(gated.begun) == 2)
+    wait_for(lambda: len(gated.begun) == 2)
     assert latest.poll() is None  # of the first one, which was dropped
     assert latest.is_busy
     gated.release()
-    assert until(latest.poll) == 'last'
+    assert wait_for(latest.poll) == 'last'
     assert gated.begun == ['first', 'last']
     assert len(gated.threads) == 1
 
@@ -73,34 +66,34 @@ def test_of_the_tasks_that_wait_only_the_newest_is_done():
 def test_an_outcome_that_was_not_fetched_is_dropped_for_a_new_task():
     latest, gated = Latest('test'), Gated()
     latest.ask(lambda: 'old')
-    until(lambda: latest.outcome)
+    wait_for(lambda: latest.outcome)
     latest.ask(gated.task('new'))
     assert latest.poll() is None
     gated.release()
-    assert until(latest.poll) == 'new'
+    assert wait_for(latest.poll) == 'new'
 
 
 def test_what_is_canceled_is_not_busy_and_has_no_outcome():
     latest, gated = Latest('test'), Gated()
     latest.ask(gated.task('first'))
-    until(lambda: gated.begun)
+    wait_for(lambda: gated.begun)
     latest.ask(gated.task('waiting'))
     latest.cancel()
     assert not latest.is_busy
     latest.ask(lambda: 'next')
     gated.release()
-    assert until(latest.poll) == 'next'
+    assert wait_for(latest.poll) == 'next'
     assert gated.begun == ['first']
 
 
 def test_an_error_is_a_fault_and_the_thread_goes_on():
     latest = Latest('a test of the background')
     latest.ask(lambda: 1 / 0)
-    until(lambda: not latest.is_busy)
+    wait_for(lambda: not latest.is_busy)
     assert latest.poll() is None
     assert 'ZeroDivisionError' in ' '.join(FAULTS.status().values.values())
     latest.ask(lambda: 'good')
-    assert until(latest.poll) == 'good'
+    assert wait_for(latest.poll) == 'good'
 
 
 @pytest.mark.parametrize('error', [SystemExit, KeyboardInterrupt])
@@ -111,11 +104,11 @@ def test_no_exception_ends_the_thread_for_good(error):
     latest = Latest('a test of the background')
     latest.ask(fail)
     latest.ask(lambda: 'good')
-    assert until(latest.poll) == 'good'
+    assert wait_for(latest.poll) == 'good'
     latest.ask(fail)
-    until(lambda: not latest.is_busy)
+    wait_for(lambda: not latest.is_busy)
     latest.ask(lambda: 'again')
-    assert until(latest.poll) == 'again'
+    assert wait_for(latest.poll) == 'again'
 
 
 def test_a_thread_that_cannot_be_started_is_started_for_the_next_task(monkeypatch):
@@ -129,7 +122,7 @@ def test_a_thread_that_cannot_be_started_is_started_for_the_next_task(monkeypatc
             latest.ask(lambda: 'lost')
     assert not latest.is_busy
     latest.ask(lambda: 'good')
-    assert until(latest.poll) == 'good'
+    assert wait_for(latest.poll) == 'good'
 
 
 class HesitantCondition(threading.Condition):

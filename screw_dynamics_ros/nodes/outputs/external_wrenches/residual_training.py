@@ -155,7 +155,7 @@ class ResidualTraining:
 
     @property
     def _current_conditions(self) -> str:
-        """Conditions that must not change during a recording, as a text."""
+        """Conditions that stay the same during a recording, as a text."""
         given = self._host.parameters['effort_terms'], self._host.payloads.active_bodies()
         return f'{given} {self._host.gravity}'
 

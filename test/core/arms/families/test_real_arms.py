@@ -75,7 +75,7 @@ def skew(e: np.ndarray) -> np.ndarray:
 def test_no_solution_is_lost(name: str) -> None:
     """C-101, C-103: the configuration a pose was made from is found, each solution once."""
     subject = Subject(arm(name))
-    q = np.vstack([random_configurations(subject, 16), at_limits(subject, 4)])
+    q = np.vstack([random_configurations(subject, 10), at_limits(subject, 4)])
     verdict = judged(subject, q)
     assert verdict.lost == 0, verdict.worst
     assert verdict.duplicates == verdict.outside == 0

@@ -16,6 +16,7 @@ import pytest
 
 from screw_dynamics_ros.core.errors import UnknownNameError
 from screw_dynamics_ros.core.integration import TABLEAUS, RungeKutta
+from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.mechanisms.absolute_coordinates import (
     SE3,
     SO3xR3,
@@ -46,6 +47,10 @@ def moved(name: str, group: str, duration: float = 1.0, dt: float = 1e-3) -> His
 
 def positions(motion: History, t: float) -> np.ndarray:
     return motion.q[motion.at(t)].reshape(-1, 7)[:, :3]
+
+
+def rotations(motion: History, t: float) -> np.ndarray:
+    return quaternions.to_matrix(motion.q[motion.at(t)].reshape(-1, 7)[:, 3:])
 
 
 def angular(motion: History, t: float) -> np.ndarray:
@@ -131,6 +136,29 @@ def test_pivot_is_exact_with_every_tableau(tableau):
     assert motion.gaps['pivot'].max() < 1e-12
 
 
+def test_gap_of_the_top():
+    """I-34, with the signed gap of (38)."""
+    exact, drifting = moved('heavy_top', SE3, 10.0), moved('heavy_top', SO3xR3, 10.0)
+    assert exact.gaps['pivot'].max() < 1e-12
+    for until, gap in ((1.0, 9.27e-7), (5.0, 4.58e-6), (10.0, 9.20e-6)):
+        assert drifting.largest(drifting.gaps['pivot'], until) == pytest.approx(gap, rel=0.05)
+    R, r = rotations(drifting, 1.0)[0], positions(drifting, 1.0)[0]
+    signed = np.array([0.5, 0, 0]) - R.T @ r
+    np.testing.assert_allclose(signed, (5.857591e-7, 6.832546e-7, -2.237870e-7), atol=1e-11)
+
+
+def test_energy_of_the_top():
+    """I-35: drifts differ by less than the factor of 100 that the paper shows."""
+    drifts = {}
+    for group in GROUPS:
+        short, long = moved('heavy_top', group), moved('heavy_top', group, 10.0)
+        found = [m.largest(m.energy_drift, t) for m, t in ((short, 1.0), (long, 5.0), (long, 10.0))]
+        drifts[group] = np.array(found) / long.kinetic[0]
+    np.testing.assert_allclose(drifts[SE3], [2.80e-8, 1.40e-7, 2.82e-7], rtol=0.05)
+    np.testing.assert_allclose(drifts[SO3xR3], [7.42e-8, 1.55e-7, 2.96e-7], rtol=0.05)
+    assert (drifts[SE3] <= drifts[SO3xR3]).all()
+
+
 def test_top_with_gravity():
     """I-46: the weight counts with the mass, else the energy would not be kept."""
     top = heavy_top([SE3], gravity=WEIGHT)
@@ -158,6 +186,25 @@ def test_trajectory_of_the_double_pendulum(group):
     r = positions(motion, 0.5)
     np.testing.assert_allclose(r[0], (0.07381168929, 0.064499825, -0.019789065), atol=5e-9)
     np.testing.assert_allclose(r[1], (0.235776847, 0.083673641, -0.052788692), atol=5e-9)
+
+
+@pytest.mark.parametrize(
+    ('group', 'gap', 'drift', 'signed'),
+    [
+        (SE3, 7.16e-6, 2.3e-4, (2.93751573e-8, 2.94501921e-7, -1.47224171e-8)),
+        (SO3xR3, 5.91e-6, 2.9e-4, (1.56364542e-7, 2.27671227e-7, -5.21239044e-8)),
+    ],
+)
+def test_gaps_of_the_double_pendulum(group, gap, drift, signed):
+    """I-37."""
+    motion = moved('double_pendulum', group)
+    assert motion.gaps['joint 2'].max() == pytest.approx(gap, rel=0.05)
+    assert np.abs(motion.energy_drift).max() == pytest.approx(drift, rel=0.05)
+    first = motion.gaps['joint 1'].max()
+    assert first < 1e-12 if group == SE3 else first == pytest.approx(8.84e-7, rel=0.05)
+    (R_1, R_2), (r_1, r_2), half = rotations(motion, 0.1), positions(motion, 0.1), (0.1, 0, 0)
+    gap_2 = R_1 @ half + r_1 + R_2 @ half - r_2
+    np.testing.assert_allclose(gap_2, signed, atol=1e-13)
 
 
 # --- E3, the floating pair ---

@@ -95,7 +95,7 @@ def states(low, high):
     return st.lists(st.floats(low, high), min_size=2, max_size=2).map(np.array)
 
 
-@settings(max_examples=12, derandomize=True)
+@settings(max_examples=8, derandomize=True)
 @given(
     q=states(-0.3, 0.3),
     v=states(-0.3, 0.3),

@@ -17,7 +17,7 @@ from screw_dynamics_ros.nodes.outputs.control import task_reference
 from screw_dynamics_ros.nodes.outputs.dynamics.reference_trajectory import MAX_POINTS
 from screw_dynamics_ros.ros.messages.trajectories import set_duration
 from screw_dynamics_ros.ros.status import Level
-from support.controlled import MS, TOOL
+from support.controlled import MS, PRESSING, TOOL
 from support.host_bench import DEADLINE
 from support.loop_bench import LoopBench
 
@@ -38,13 +38,6 @@ def mine(robot, state, reference, parameters, memory):
     return integral + 0.0 * state.v, {'integral': integral}
 """
 SPRINGS = '50.0 * (reference.q - state.q)'
-PRESSING = """
-from screw_dynamics_ros.core.law import control_law
-
-@control_law()
-def mine(robot, state, reference, parameters, memory, *, link):
-    return robot.jacobian(state.q, link, 'hybrid').T @ reference.wrench
-"""
 
 
 def write(path, text, count):

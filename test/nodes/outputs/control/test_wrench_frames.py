@@ -9,17 +9,9 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.ros.status import Level
-from support.controlled import TOOL
+from support.controlled import PRESSING, TOOL
 from support.messages import wrench_message
 
-#: The torques show the wrench: J^T of it at the link.
-FOLLOWING = """
-from screw_dynamics_ros.core.law import control_law
-
-@control_law()
-def mine(robot, state, reference, parameters, memory, *, link):
-    return robot.jacobian(state.q, link, 'hybrid').T @ reference.wrench
-"""
 MEASURING = """
 from screw_dynamics_ros.core.law import control_law
 
@@ -53,7 +45,7 @@ def message(frame):
 
 @pytest.mark.parametrize('frame', ['', 'ROOT', TOOL, 'forearm_link'])
 def test_the_axes_of_a_target_turn_with_its_frame(control, tmp_path, frame):
-    made = made_with(control, tmp_path, FOLLOWING)
+    made = made_with(control, tmp_path, PRESSING)
     frame = frame.replace('ROOT', made.root)
     made.part._targets.receive_wrench(message(frame))
     for _ in range(3):
@@ -65,7 +57,7 @@ def test_the_axes_of_a_target_turn_with_its_frame(control, tmp_path, frame):
 
 
 def test_other_frames_of_a_target_are_refused(control, tmp_path):
-    made = made_with(control, tmp_path, FOLLOWING)
+    made = made_with(control, tmp_path, PRESSING)
     made.part._targets.receive_wrench(message('map'))
     level, summary = made.summary()
     assert level == Level.WARN
