@@ -29,6 +29,14 @@ def keep(ros_domain):
 
 
 @pytest.fixture
+def pair(monkeypatch, keep):
+    """Return a function that makes a `Pair` of nodes, with the parameters of both."""
+    from support.loop_pair import Pair
+
+    return lambda **parameters: keep(Pair(monkeypatch, **parameters))
+
+
+@pytest.fixture
 def node_bench(ros_domain, monkeypatch):
     """Return a function that makes a `NodeBench`, which is closed with the test."""
     from support.node_bench import NodeBench
