@@ -56,7 +56,6 @@ TRAINED, TUNED, JUDGED = 10, 2, 6  # motions
 IDENTIFIED = 2  # of the trained ones
 VELOCITY_NOISE = 1e-3  # rad/s
 PAYLOAD = 1.0  # kg
-GRAVITY = 9.81
 PUSH, PUSH_EVERY, PUSH_LASTS = 15.0, 5.0, 1.0  # N, s, s
 ALARMS = 60.0  # asked for in an hour of free motion
 SLOW, REVERSAL = 0.05, 0.3  # rad/s, s
@@ -85,8 +84,8 @@ class Data:
     tip : str
     trained, tuned, judged : lists of JointRecording
         Motions without contact, efforts as the robot has them.
-    loaded : list of pairs of JointRecording, (N,) array
-        Motions with a payload, and its true vertical force [N].
+    loaded : list of pairs of JointRecording, (N, n) array
+        Motions with a payload, and its true torques [N m].
     """
 
     name: str
@@ -138,7 +137,7 @@ def simulated(name: str, share: float) -> Data:
         weight = arm.truth.robot.payload_torques(q, v, a, {tip: body})
         load = arm.torques(q, v, a)[0] - arm.armature * a + weight
         tau = given.tau + weight + arm.friction.along(q, v, load) - bare
-        loaded.append((replace(given, tau=tau), -PAYLOAD * GRAVITY * np.ones(len(q))))
+        loaded.append((replace(given, tau=tau), -weight))
     recorded = [as_torques(each, result) for each in recorded]
     first, second = TRAINED, TRAINED + TUNED
     return Data(
@@ -148,7 +147,7 @@ def simulated(name: str, share: float) -> Data:
         recorded[:first],
         recorded[first:second],
         recorded[second:],
-        [(as_torques(each, result), force) for each, force in loaded],
+        [(as_torques(each, result), true) for each, true in loaded],
     )
 
 
@@ -381,13 +380,17 @@ def judgments(data: Data, method: Method) -> Iterator[tuple[str, float, str, str
     if seen.any():
         yield 'time until found', 1e3 * np.median(np.array(times)[seen]), 'ms', ''
     errors = []
-    for given, force in data.loaded:
+    for given, true in data.loaded:
         J = np.array([data.robot.jacobian(q, data.tip)[5] for q in given.q[::10]])
-        torques = method(given)[0][::10]
-        found = np.sum(J * torques, axis=1) / np.sum(J * J, axis=1)
-        errors.append(found - force[::10])
+        wrong = method(given)[0][::10] - true[::10]
+        errors.append(np.sum(J * wrong, axis=1) / np.sum(J * J, axis=1))
     if errors:
-        yield 'payload, force', np.sqrt(np.nanmean(np.concatenate(errors) ** 2)), 'N', ''
+        yield (
+            'payload of 1 kg, vertical force',
+            np.sqrt(np.nanmean(np.concatenate(errors) ** 2)),
+            'N',
+            '',
+        )
     ratios = ratios_of(data, free)
     if len(ratios):
         right = (ratios >= STATED[0]) & (ratios <= STATED[1])
