@@ -221,7 +221,7 @@ OUTPUTS = {
             'torques ([how](../../how_to/torque_accuracy.md#covariances))', 'matrix',
             (JOINTS, JOINTS)),
         of_efforts('residual', TORQUE, 'the subtracted offset, of the tare and of the [residual '
-            f'map]({TORQUE_PAGE}#residuals-by-pose)', velocity=False, effort=False),
+            'map](../../how_to/residuals.md#residuals-by-pose)', velocity=False, effort=False),
         of_efforts('residual_confidence', '1, N m | N', 'confidence of the residual map at the '
             'current pose (0 to 1), then the standard deviation of each joint; only with a map',
             'matrix', (('confidence', JOINTS),), velocity=False, effort=False),
