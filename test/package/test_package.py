@@ -46,6 +46,7 @@ OPTIONAL = {
     'rviz2',
     'plotjuggler',
     'foxglove_bridge',
+    'ros2doctor',
     'controller_manager',
     'pinocchio',
     'mujoco',

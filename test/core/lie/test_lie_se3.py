@@ -154,7 +154,7 @@ def test_exp_against_scipy(X):
 
 
 def test_exp_golden_values():
-    """doc/spec/muller_terze.md and G10 of doc/spec/golden_numbers.md."""
+    """B-074: doc/spec/muller_terze.md and G10 of doc/spec/golden_numbers.md."""
     close(se3.exp(GOLDEN)[:3, 3], [0.520931346311478, 2.282834453565847, -0.599425026360548])
     close(
         se3.exp([0.1, -0.2, 0.3, 1, 2, 3]),

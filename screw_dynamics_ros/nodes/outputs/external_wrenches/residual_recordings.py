@@ -22,7 +22,7 @@ from screw_dynamics_ros.ros.text_files import read_yaml
 DUMPER: Any = getattr(yaml, 'CSafeDumper', yaml.SafeDumper)
 MAX_POSES = 300  # per file
 HEADING = '# Residuals of external torques [rad, m; N m, N] by wrench_estimator/record_residual.'
-MODEL_HEADING = '# Residuals of external torques: a model by identify --residual.'
+MODEL_HEADING = '# Residuals of external torques: a model of states.'
 MAX_FILE_BYTES = 2 * 2**20  # bytes: 300 poses of 100 joints
 DIGITS = 9  # of models
 

@@ -163,7 +163,8 @@ class ResidualTraining:
     def _progress(self) -> str:
         record = self.record
         q = record.arrays[1]
-        ranges = zip(self._model.joints, q.min(axis=0, initial=9.9), q.max(axis=0, initial=-9.9))
+        limits = q.min(axis=0, initial=np.inf), q.max(axis=0, initial=-np.inf)
+        ranges = zip(self._model.joints, *limits)
         return (
             f'{record.recorded * 1e-9:.0f} of {record.duration * 1e-9:g} s, {record.count} states, '
             + ', '.join(f'{name} {low:.2f} to {high:.2f}' for name, low, high in ranges)
