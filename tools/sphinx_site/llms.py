@@ -30,7 +30,8 @@ def write(app: Sphinx, error: Exception | None) -> None:
     lines = []
     for page in sorted(app.env.found_docs):
         tree = app.env.get_doctree(page)
-        first = next(iter(tree.findall(nodes.paragraph)), None)
+        paragraphs = tree.findall(nodes.paragraph)  # not the notes above programs
+        first = next((each for each in paragraphs if not isinstance(each.parent, nodes.note)), None)
         text = ' '.join(first.astext().split()) if first is not None else ''
         title = app.env.titles[page].astext()
         lines.append(f'- [{title}]({page}.html): {text}' if text else f'- [{title}]({page}.html)')
