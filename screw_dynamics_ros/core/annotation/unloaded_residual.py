@@ -125,7 +125,7 @@ def unloaded_residual(
     known = _known(result)
     runs = []
     for number, given in enumerate(as_of_nodes(robot, result, recordings, payload_link)):
-        e = _external_torques(robot, given, result)
+        e = torques_without_load(robot, given, settings_of(result))
         runs.append(_Run(given, e, _held_out(given.t, result, number)))
     settled = [np.asarray(np.isfinite(run.e).all(axis=1)) for run in runs]
     e = np.concatenate([run.e[rows] for run, rows in zip(runs, settled)])
@@ -190,16 +190,19 @@ def settings_of(result: DynamicIdentification) -> AnnotationSettings:
     )
 
 
-def _external_torques(robot: Robot, given: JointRecording, result: DynamicIdentification) -> Array:
+def torques_without_load(
+    robot: Robot, recording: JointRecording, settings: AnnotationSettings
+) -> Array:
+    """Return the external torques e (N, n) of a recording, NaN before the observer settles."""
     found = annotate_arrays(
         robot,
-        np.round((given.t - given.t[0]) * 1e9).astype(np.int64),
-        given.q,
-        given.v if given.v is not None else np.zeros_like(given.q),
-        given.tau,
+        np.round((recording.t - recording.t[0]) * 1e9).astype(np.int64),
+        recording.q,
+        rates_of_nodes(recording),
+        recording.tau,
         outputs=['external_torque'],
-        payloads=given.payloads,
-        settings=settings_of(result),
+        payloads=recording.payloads,
+        settings=settings,
     )
     return found['external_torque']
 

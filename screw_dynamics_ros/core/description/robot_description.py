@@ -287,6 +287,11 @@ class RobotDescription:
     closures: tuple[Closure, ...] = ()
     actuated: tuple[str, ...] = ()
 
+    def turns(self, joints: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which of some joints are revolute or helical, (n,)."""
+        kinds = {joint.name: joint.kind for joint in self.joints}
+        return np.array([kinds[name].turns for name in joints], dtype=bool)
+
     @classmethod
     def from_parts(
         cls,

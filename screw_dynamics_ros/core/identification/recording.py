@@ -305,8 +305,7 @@ def position_findings(
     recordings: Sequence[JointRecording], robot: DynamicModel
 ) -> Iterator[Finding]:
     """Yield findings about positions beyond the joint limits, with the likely unit."""
-    kinds = {joint.name: joint.kind for joint in robot.description.joints}
-    turns = np.array([kinds[name].turns for name in robot.joint_names])
+    turns = robot.description.turns(robot.joint_names)
     low = np.min([each.q.min(axis=0) for each in recordings], axis=0)
     high = np.max([each.q.max(axis=0) for each in recordings], axis=0)
     limits = robot.limits

@@ -21,15 +21,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..annotation.annotate import annotate_arrays
 from ..annotation.settings import AnnotationSettings
-from ..annotation.unloaded_residual import OBSERVER, exponential_tail, rates_of_nodes
+from ..annotation.unloaded_residual import (
+    OBSERVER,
+    exponential_tail,
+    rates_of_nodes,
+    torques_without_load,
+)
 from ..compile.typed.functions import Floats, Ints, typed
 from ..compile.typed.library import calls
 from ..compile.typed.records import Record
@@ -49,6 +53,7 @@ from ..robot.robot import Robot
 from ..types import Array
 from .recording import JointRecording, checked, measured, moving
 
+STATE = ('q', 'v', 'tau')  # of recordings
 MIN_SECONDS = 30.0  # with external torques
 MIN_BLOCKS, MAX_BLOCKS, BLOCK_SECONDS = 10, 60, 5.0
 FOLDS = 5
@@ -191,14 +196,16 @@ def fit_residual(
         raise ArgumentError(
             'no recording in which a joint moves: record motion of all joints in both directions'
         )
-    names, known = robot.joint_names, measured(runs)
+    known = measured(runs)
+    runs = [replace(run, v=rates_of_nodes(run), tau=np.nan_to_num(run.tau)) for run in runs]
     model, rows = _rows(robot, runs, settings)
-    n, seconds = len(names), len(rows.e) * rows.period
+    names, seconds = robot.joint_names, len(rows.e) * rows.period
     if seconds < MIN_SECONDS:
         raise ArgumentError(
             f'{seconds:.3g} s with external torques are too short: record at least '
             f'{MIN_SECONDS:g} s of motion without contact, better ten minutes'
         )
+    n = len(names)
     before, after, standard = np.full(n, np.nan), np.full(n, np.nan), np.zeros(rows.e.shape)
     by_recording = np.full((len(runs) if len(runs) > 1 else 0, 2, n), np.nan)
     findings = []
@@ -226,10 +233,7 @@ def _rows(
 ) -> tuple[ResidualModel, ResidualRows]:
     """Return a model with recorded ranges only, and its equations."""
     n, total = robot.nv, sum(len(run.t) for run in runs)
-    q = np.concatenate([run.q for run in runs])
-    v = np.concatenate([rates_of_nodes(run) for run in runs])
-    tau = np.nan_to_num(np.concatenate([run.tau for run in runs]))
-    kinds = {joint.name: joint.kind for joint in robot.description.joints}
+    q, v, tau = (np.concatenate([getattr(run, name) for run in runs]) for name in STATE)
     fitted = {name: np.zeros(n * size) for name, size in FITTED.items()}
     fitted['limits'][:] = -MAX_LOG  # no variance
     fitted |= {
@@ -240,7 +244,7 @@ def _rows(
     for name in ('speeds', 'loads', 'ranges'):
         fitted[name] = np.where(fitted[name] > 0.0, fitted[name], 1.0)
     plain = ResidualMap.none(n)
-    turning = np.array([kinds[name].turns for name in robot.joint_names])
+    turning = robot.description.turns(robot.joint_names)
     plain.turning, plain.scales = turning.astype(np.int64), np.where(turning, 1.0, fitted['ranges'])
     model = ResidualModel(plain, fitted | {'correlation': np.eye(n)})
     stride = -(-total // MAX_ROWS)
@@ -250,17 +254,7 @@ def _rows(
     length = min(max(BLOCK_SECONDS, duration / MAX_BLOCKS), duration / MIN_BLOCKS)
     for number, run in enumerate(runs):
         X, psi = _features(model, run, settings, stride)
-        stamps = np.round((run.t - run.t[0]) * 1e9).astype(np.int64)
-        e = annotate_arrays(
-            robot,
-            stamps,
-            run.q,
-            rates_of_nodes(run),
-            np.nan_to_num(run.tau),
-            outputs=['external_torque'],
-            payloads=run.payloads,
-            settings=settings,
-        )['external_torque'][::stride]
+        e = torques_without_load(robot, run, settings)[::stride]
         good = np.isfinite(e).all(axis=1)
         block = blocks + ((run.t[::stride] - run.t[0]) / length).astype(np.int64)
         blocks = int(block.max()) + 1
@@ -278,7 +272,7 @@ def _features(
     r = FilteredFeatures()
     r.model, r.stride = model, stride
     r.elapsed = np.round(h * 1e9).astype(np.int64)
-    r.states = np.hstack([run.q, rates_of_nodes(run), np.nan_to_num(run.tau)]).ravel()
+    r.states = np.hstack([getattr(run, name) for name in STATE]).ravel()
     r.decay = np.exp(-h / settings.observer_time_constant)
     r.before, r.filtered = np.zeros((2, FEATURES * n))
     count = -(-len(run.t) // stride)

@@ -39,7 +39,7 @@ class MonitoredFlag(ThresholdFlag):
     factors : (n,) array
         Thresholds divided by these deviations; 0 for joints with constant thresholds.
     release_ratio : float
-        Lower thresholds divided by upper ones, both without
+        Lower thresholds divided by upper ones, both without `widening`.
     widening : (n,) array
         Added to both, see `FrictionDrift` [N m, N].
     number, value : (1,) arrays

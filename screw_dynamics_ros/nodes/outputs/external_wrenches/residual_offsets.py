@@ -28,7 +28,6 @@ from .residual_recordings import (
     Recordings,
     model_text,
     read,
-    turning_joints,
     write,
 )
 
@@ -121,7 +120,7 @@ class ResidualOffsets:
         is_new = mapper is not self._mapper
         self._model, self._mapper = model, mapper
         if is_new:
-            self._turning = turning_joints(model.robot, model.joints)
+            self._turning = model.robot.description.turns(model.joints)
             self.load()
 
     def load(self, is_active: bool = True) -> None:

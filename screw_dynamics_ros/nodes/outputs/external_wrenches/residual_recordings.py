@@ -165,13 +165,7 @@ def model_of(
     if len(found) < MIN_POSES:
         what = f'has {len(found)} poses' if len(found) else 'has no poses, or does not exist'
         raise ArgumentError(f'{name} {what}; a map needs at least {MIN_POSES} poses')
-    return found.fitted(turning_joints(robot, joints))
-
-
-def turning_joints(robot: Robot, joints: Sequence[str]) -> Array:
-    """Return which of some joints are revolute, (n,) bool."""
-    turns = {joint.name: joint.kind.turns for joint in robot.description.joints}
-    return np.array([turns[name] for name in joints], dtype=bool)
+    return found.fitted(robot.description.turns(joints))
 
 
 def numbers(name: str, k: int, pose: Any, key: str, n: int) -> Array:
