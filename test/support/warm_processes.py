@@ -155,7 +155,11 @@ def serve(connection):
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 signal.signal(signal.SIGINT, signal.default_int_handler)
-                for each in (connection.fileno(), wakeup, signaled, status, *running.values()):
+                # By their objects: what is closed by its number alone is closed once more when the
+                # object is collected, and by then the number is that of a file of the middleware.
+                selector.close()
+                connection.close()
+                for each in (wakeup, signaled, status, *running.values()):
                     os.close(each)
                 become(log, *pickle.loads(os.pread(request, os.fstat(request).st_size, 0)))
                 os.close(request)

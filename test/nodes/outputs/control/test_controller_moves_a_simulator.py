@@ -22,7 +22,8 @@ UR5 = urdf_path('ur5_robot')
 JOINTS = list(Robot.from_urdf(UR5).joint_names)
 START = [0.3, -1.2, 1.1, -0.4, 0.8, 0.2]
 RATE = 250.0  # Hz
-WITHOUT_COMMANDS, WITH_COMMANDS = 0.01, 5.0  # s for which the simulator waits for a command
+# s for which the simulator waits for a command: twelve of the second are a lost command
+WITHOUT_COMMANDS, WITH_COMMANDS = 0.01, 0.3
 MAX_DISPLACEMENT = 1e-3  # rad
 REST_VELOCITY = 1e-5  # rad/s
 OUTPUTS, COMMANDS = 'moved/controller: outputs', 'moved/controller: commands'
@@ -99,22 +100,22 @@ class Moved:
         return np.abs(positions - positions[0]).max()
 
     def enable(self, wanted):
-        """Enable or disable; the simulator waits for each command meanwhile."""
-        if not wanted:
-            self.wait_for_commands(WITHOUT_COMMANDS)
+        """Enable or disable; the simulator waits for each command meanwhile.
+
+        It does so before torques are enabled: the first command may be late on a busy machine.
+        """
+        self.wait_for_commands(WITH_COMMANDS if wanted else WITHOUT_COMMANDS)
         self.client.call(SetBool, 'controller/enable', SetBool.Request(data=wanted))
         self.until('holds where it was enabled' if wanted else 'measured state: torques are off')
-        if wanted:
-            self.wait_for_commands(WITH_COMMANDS)
 
     def wait_for_commands(self, seconds):
         result = self.client.set_parameter('simulator', 'lock_step_timeout', seconds)
         assert result.successful, result.reason
 
-    def follow(self, q, seconds):
-        """Send a trajectory from where the arm is."""
+    def follow(self, q, *seconds):
+        """Send a trajectory from where the arm is to `q` at the first of these times, until the last."""
         message = JointTrajectory(joint_names=JOINTS)
-        for positions, time in ((self.q, 0.01), (q, seconds)):
+        for positions, time in ((self.q, 0.01), *((q, each) for each in seconds)):
             point = JointTrajectoryPoint(positions=np.asarray(positions).tolist())
             set_duration(point.time_from_start, time)
             message.points.append(point)
@@ -180,5 +181,5 @@ def test_impedance_drives_do_not_sink(start, connect):
     moved.enable(True)
     assert moved.pass_states(round(0.5 * RATE)) < MAX_DISPLACEMENT
     goal = moved.q + 0.1
-    moved.follow(goal, 0.5)
+    moved.follow(goal, 0.5, 1000.0)  # drives have no stiffness after its end
     moved.client.wait(lambda: np.abs(moved.q - goal).max() < 5e-3, what='the goal')
