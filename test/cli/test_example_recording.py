@@ -16,6 +16,7 @@ from support.paths import ROOT
 
 pytest.importorskip('rosbags')
 RECORDING = ROOT / 'examples/recordings/panda.mcap'
+DRIVES = ROOT / 'examples/recordings/panda_drives.yaml'
 MASS = 1.3  # kg
 
 #: Begin and end [s] by a joint that feels it; tools/example_recording.py.
@@ -31,6 +32,18 @@ def test_doctor(capsys):
     printed = capsys.readouterr().out
     assert '6000 states of 8 joints' in printed
     assert '0 errors, 0 warnings' in printed
+
+
+def test_the_pushes_as_text(capsys):
+    """One command prints both, with joints, torques and thresholds, and nothing else."""
+    assert annotate.main([str(RECORDING), '--drives', str(DRIVES)]) == DONE
+    lines = re.findall(r'contact from (\S+) to (\S+) s: (.*)', capsys.readouterr().out)
+    assert len(lines) == 2
+    for (begin, end, text), (joint, (true_begin, true_end)) in zip(lines, PUSHES.items()):
+        assert 0.0 <= float(begin) - true_begin < 0.1
+        assert 0.0 <= float(end) - true_end < 0.25  # release_duration, and the observer
+        felt = dict(re.findall(r'panda_joint(\d) -?(\S+) N m \(threshold \S+\)', text))
+        assert float(felt[str(joint + 1)]) > 2.0
 
 
 def test_the_payload_and_the_pushes(tmp_path, capsys):
