@@ -63,8 +63,9 @@ def reference(robot: Robot, time: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     numbers = np.random.default_rng(5).normal(size=(n, series.size))
     a, b = series.coefficients(numbers)
     speed = np.where(np.arange(n) < 7, 0.9, 0.0)[:, None]
-    fast = np.abs(FourierMotion(MOTION / 2, np.zeros(n), a, b).at(np.linspace(0, 25, 2500))[1])
-    scale = speed / fast.max(axis=0)[:, None]
+    far, fast, _ = np.abs(FourierMotion(MOTION / 2, np.zeros(n), a, b).at(np.linspace(0, 25, 2500)))
+    reach = 0.45 * (robot.limits.upper - robot.limits.lower)  # not to the stops of joints
+    scale = np.minimum(speed / fast.max(axis=0)[:, None], (reach / far.max(axis=0))[:, None])
     center = 0.5 * (robot.limits.lower + robot.limits.upper)
     motion = FourierMotion(MOTION / 2, center, scale * a, scale * b)
     q, v, _ = motion.at(np.clip(time - REST, 0.0, MOTION))

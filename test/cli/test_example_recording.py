@@ -11,7 +11,9 @@ import pytest
 from screw_dynamics_ros.cli.annotate import command as annotate
 from screw_dynamics_ros.cli.doctor import command as doctor
 from screw_dynamics_ros.cli.identify import command as identify
+from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.entry import DONE
+from screw_dynamics_ros.ros.recordings.recording import read_recording
 from support.paths import ROOT
 
 pytest.importorskip('rosbags')
@@ -25,6 +27,31 @@ PUSHES = {0: (24.0, 24.6), 2: (57.0, 57.5)}
 
 def test_it_is_small():
     assert RECORDING.stat().st_size < 2e6
+
+
+@pytest.mark.parametrize(
+    ('command', 'page'),
+    [
+        ('doctor', 'reference/doctor'),
+        ('identify', 'how_to/identification'),
+        ('annotate', 'how_to/recordings'),
+        ('replay', 'how_to/recordings'),
+        ('view', 'how_to/view'),
+    ],
+)
+def test_the_first_example_of_each_page_needs_no_robot(command, page):
+    text = (ROOT / 'doc' / f'{page}.md').read_text(encoding='utf-8')
+    start = r'^(?: {4})?(?:python -m screw_dynamics_ros |ros2 run screw_dynamics_ros |)'
+    first = re.search(rf'{start}{command} (.*)$', text, re.MULTILINE)
+    assert str(RECORDING.relative_to(ROOT)) in first[1]
+
+
+def test_no_joint_reaches_a_stop():
+    """It would be a contact that the page does not mention."""
+    found = read_recording(RECORDING, '/joint_states')
+    limits = Robot.from_urdf(found.robot_description, backend='reference').limits
+    assert (found.q[:, :7] > 0.95 * limits.lower[:7] + 0.05 * limits.upper[:7]).all()
+    assert (found.q[:, :7] < 0.05 * limits.lower[:7] + 0.95 * limits.upper[:7]).all()
 
 
 def test_doctor(capsys):
