@@ -89,7 +89,8 @@ robot.regressor(q, q, q)
 """
 
 RATE = 200.0  # Hz
-NODE, TOPIC, OUTPUT, MEMORY = 'node seen', 'topic of the output seen', 'first output', 'memory'
+NODE, TOPIC, OUTPUT = 'node seen', 'topic of the output seen', 'first output'
+PROCESSOR, MEMORY = 'processor time until then', 'memory then'
 
 # robot, file, what, program, limit [s]
 CASES = [
@@ -178,6 +179,7 @@ def watch(name: str) -> dict[str, float]:
     import rclpy
     from joint_state_driver import STAMP, STAMP_AT, messages
     from node_endurance import resident
+    from node_kilohertz import processor_time
     from node_latency import description, publish_description
     from sensor_msgs.msg import JointState
 
@@ -213,7 +215,8 @@ def watch(name: str) -> dict[str, float]:
                 if step not in seen and happened():
                     seen[step] = time.perf_counter() - start
             children.check()
-        seen[MEMORY] = resident(children.pids()[name]) / 1e3
+        process = children.pids()[name]
+        seen[PROCESSOR], seen[MEMORY] = processor_time(process), resident(process) / 1e3
     return seen
 
 
