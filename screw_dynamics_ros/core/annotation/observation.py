@@ -48,6 +48,7 @@ from ..robot.robot import Robot
 from ..state_clock import StateClock, advance_clock
 from ..tree.joint_limits import velocity_names
 from ..types import Array
+from .contacts import ContactFinder, find_contact
 from .rows import SampleRows, read_row, store_valid_row
 from .settings import AnnotationSettings
 
@@ -79,6 +80,7 @@ class ObservedMotion(Record):
     velocity, effort : SampleRows
         Inputs without which there are no torques.
     inputs, results : tuples of SampleRows
+    contacts : ContactFinder or None
     """
 
     t: Ints
@@ -95,6 +97,7 @@ class ObservedMotion(Record):
     effort: SampleRows
     inputs: tuple[SampleRows, ...]
     results: tuple[SampleRows, ...]
+    contacts: ContactFinder | None
 
 
 @typed
@@ -103,6 +106,7 @@ def observe(motion: ObservedMotion) -> None:
     o = motion.observer
     clock = motion.clock
     has_model = motion.offset.model is not None
+    contacts = motion.contacts
     for k in range(len(motion.t)):
         for i in range(len(motion.inputs)):
             read_row(motion.inputs[i], k)
@@ -124,6 +128,10 @@ def observe(motion: ObservedMotion) -> None:
                 update_covariance(motion.noise, motion.number, motion.state)
             for i in range(len(motion.results)):
                 store_valid_row(motion.results[i], k)
+            if contacts is not None:
+                find_contact(contacts, motion.t[k], clock.elapsed)
+        elif contacts is not None:
+            contacts.is_continued = False
 
 
 class TorqueProgram:
@@ -210,8 +218,11 @@ class TorqueProgram:
             **plan.parameters,
         }
 
-    def start(self) -> Callable[..., dict[str, Array]]:
-        """Return `_run` from the beginning of a motion, for consecutive blocks of samples."""
+    def start(self, contacts: ContactFinder | None = None) -> Callable[..., dict[str, Array]]:
+        """Return `_run` from the beginning of a motion, for consecutive blocks of samples.
+
+        Contacts require the output 'external_torque'.
+        """
         motion, robot, kernel, plan = ObservedMotion(), self._robot, self._kernel, self._plan()
         state = motion.state = np.zeros(robot.nq + 2 * robot.nv)
         q, v, efforts = np.split(state, [robot.nq, robot.nq + robot.nv])
@@ -236,6 +247,8 @@ class TorqueProgram:
             noise = motion.noise = self._noise(plan, motion.offset, results)
             rows.append([noise.covariance])
         motion.results = tuple(SampleRows(*each) for each in rows)
+        if contacts is not None and self._observed.torque in results:
+            motion.contacts, contacts.torques = contacts, results[self._observed.torque]
         run = observe if kernel.table_call is None else calls(observe)[0]
         return partial(self._run, motion, run)
 
@@ -273,7 +286,11 @@ class TorqueProgram:
         }
         for each, rows in zip(motion.results, results.values()):
             each.rows = rows
+        if motion.contacts is not None:
+            motion.contacts.start(len(t))
         run(motion)
+        if motion.contacts is not None:
+            motion.contacts.finish()
         if COVARIANCE in results:
             results[COVARIANCE].shape = (-1, *2 * (self._robot.nv,))
         return results

@@ -30,7 +30,7 @@ from screw_dynamics_ros.ros.topics.publishers import Publishers
 from .. import marker_topic
 from ..marker_topic import MarkerPlan, MarkerTopic
 from . import (
-    contact_flags,
+    flag_parameters,
     friction_monitor,
     output_filters,
     residual_offsets,
@@ -76,7 +76,7 @@ TABLE = (
     ),
     *torque_observer.TABLE,
     *output_filters.TABLE,
-    *contact_flags.TABLE,
+    *flag_parameters.TABLE,
     *friction_monitor.TABLE,
     *support_contacts.TABLE,
     *tare.TABLE,
@@ -285,7 +285,7 @@ class WrenchEstimator:
         frame_parameters.check(values, robot)
         residual_offsets.check(values or self._parameters.values)
         frame_parameters.check(values, robot, 'support_frames')
-        for each in (contact_flags, torque_observer):
+        for each in (flag_parameters, torque_observer):
             each.check(self._parameters.values | values, robot if values else None)
 
     def _apply(self, values: dict[str, Any]) -> None:
