@@ -264,8 +264,6 @@ class TorqueProgram:
         if motion.contacts is not None:
             motion.contacts.start(len(t))
         run(motion)
-        if motion.contacts is not None:
-            motion.contacts.finish()
         if COVARIANCE in results:
             n, values = self._robot.nv, vars(self._settings)
             of_model = values_of_joints(values, 'observer_model_deviation', self._joints) ** 2
