@@ -190,7 +190,6 @@ class CSteps:
         self._outputs: list[StepOutput] = []
         self._offset = TorqueOffset()
         self._offset.constant = np.zeros(n)
-        self._offset.effort_deviations = self._offset.observed = np.zeros(0)
         if residual is not None:
             self._offset.model = residual
             self._offset.offset = self._offset.copy = self._input('offset', n)

@@ -86,7 +86,7 @@ def annotate_arrays(
         Torques and `acceleration` [rad/s^2, m/s^2], see `accelerations`, are (nv,). `transforms`
         (m, 7) are those of `Robot.transform_joints`, twists and Jacobians hybrid: of the origin of
         the link, in root axes. With observers that estimate it, external torques have an
-        `external_torque_covariance` (nv, nv).
+        `external_torque_covariance` (nv, nv), and with a residual model those of all observers.
 
         NaN where no estimate exists: before the observer has settled, in singular directions.
 
