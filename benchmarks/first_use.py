@@ -43,14 +43,15 @@ BRINGUP = (
     START
     + """
 from screw_dynamics_ros.core.estimation.effort_terms import TERMS
-from screw_dynamics_ros.nodes.model.torque_terms import energies, torque_terms
+from screw_dynamics_ros.core.formulas import ENERGY
+from screw_dynamics_ros.nodes.model.torque_terms import torque_terms
 robot = Robot.from_urdf(path)
 ends = ('panda_hand_tcp', 'panda_leftfinger', 'panda_rightfinger')
 terms, n = torque_terms(robot), robot.nv
 parameters = {'shares': np.ones(len(TERMS)), 'reference': np.zeros(4 * n),
               'payload': robot.payload_parameters({})}
 kernel = robot.fuse(
-    'joint_transforms', *vars(terms).values(), 'mass_matrix', energies(), 'centroidal_momentum',
+    'joint_transforms', *vars(terms).values(), 'mass_matrix', ENERGY, 'centroidal_momentum',
     *(('jacobian', link, form) for link in ends for form in ('hybrid', 'body')),
     *(('velocity', link, 'hybrid') for link in ends),
     parameters={name: len(values) for name, values in parameters.items()})
