@@ -62,6 +62,7 @@ def test_what_is_missing(plugin, folder, monkeypatch):
         raise BackendError('needs llvmlite')
 
     monkeypatch.setattr(native, 'llvm', missing)
+    monkeypatch.setattr(native, 'host', missing)
     monkeypatch.setattr(plugin, 'find_spec', lambda name: None)
     folder.chmod(0o777)
     warnings = plugin.PackageCheck().check().warnings
