@@ -14,7 +14,7 @@ from screw_dynamics_ros.core.compile.typed.library import calls
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverState
 from screw_dynamics_ros.core.estimation.threshold_flag import ThresholdFlag
-from screw_dynamics_ros.nodes.outputs.external_wrenches import residual_training
+from screw_dynamics_ros.core.identification import residual_fit
 from screw_dynamics_ros.nodes.outputs.external_wrenches.recorded_states import (
     RecordedStates,
     record_state,
@@ -127,7 +127,7 @@ class Node:
     """The training of an arm, and its services."""
 
     def __init__(self, patch):
-        patch.setattr(residual_training, 'fit_residual', self._fit)
+        patch.setattr(residual_fit, 'fit_residual', self._fit)
         self.robot, self.residuals = Robot.from_urdf(urdf_path('planar_2r')), Offsets()
         self.body = RigidBody(1.0, np.zeros(3), np.eye(3))
         self.bodies, self.stamp, self.fits = {}, 0, 0
