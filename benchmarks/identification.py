@@ -122,7 +122,7 @@ def measured(seed: int) -> Counts:
     _, identified, nominal = result.errors()
     found['friction'][RATIO] = [float(np.nanmedian(nominal / identified))]
     found['friction'][HEALTHY] = [float(is_healthy(result))]
-    found['motion'] = payload(robot, link, load, seed, moves)
+    found['motion'] = payload(robot, link, load, seed, moves, result)
     if seed % 4 == 1:
         plain = FrictionalArm(robot, seed, period, moves, modeled=True)
         result = identify_recordings(robot, [plain.recording(seconds, 0.01)], OPTIONS)
@@ -167,16 +167,22 @@ def currents(
 
 
 def payload(
-    robot: Robot, link: str, load: RigidBody, seed: int, moves: np.ndarray
+    robot: Robot,
+    link: str,
+    load: RigidBody,
+    seed: int,
+    moves: np.ndarray,
+    identified: DynamicIdentification,
 ) -> dict[str, list[float]]:
-    """Return what is held for a payload on the identified arm, from 5 s of motion."""
-    known = FrictionalArm(robot, seed, 10.0, moves, size=0.0).identified(robot)
-    arm = FrictionalArm(robot, seed, 10.0, moves, {link: load}, size=0.0, offsets=0.0)
+    """Return what is held for a payload on the identified arm, from 5 s of another motion."""
+    known = Robot(identified.description, gravity=robot.gravity, drives=identified.drives)
+    arm = FrictionalArm(robot, seed, 10.0, moves, {link: load})
+    arm.rng = np.random.default_rng(7000 + seed)
     given = arm.recording(5.0, start=arm.rng.uniform(0.0, 5.0))
     _, v, _ = arm.followed
-    record = EffortRecord(
-        given.t, given.q, v + 1e-3 * arm.rng.normal(size=v.shape), given.tau, False
-    )
+    v = v + 1e-3 * arm.rng.normal(size=v.shape)
+    tau = given.tau + identified.effort_offset
+    record = EffortRecord(given.t, given.q, v, tau, False)
     joints = [joint for joint, moves in zip(robot.joint_names, arm.moves) if moves]
     found = estimate_payload(known, link, [record], measured=joints)
     errors = {
