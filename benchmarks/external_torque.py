@@ -39,6 +39,7 @@ from figures import Figure, table
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.annotation.annotate import annotate_arrays
 from screw_dynamics_ros.core.annotation.settings import AnnotationSettings
+from screw_dynamics_ros.core.annotation.unloaded_residual import unloaded_residual
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.identification import (
@@ -82,6 +83,10 @@ class Data:
     robot : Robot
         The identified one.
     tip : str
+    settings : AnnotationSettings
+        With the deviations of efforts and velocities that `identify` finds.
+    noise : (n,) array
+        Variances of external torques by them [(N m)^2].
     trained, tuned, judged : lists of JointRecording
         Motions without contact, efforts as the robot has them.
     loaded : list of pairs of JointRecording, (N, n) array
@@ -91,6 +96,8 @@ class Data:
     name: str
     robot: Robot
     tip: str
+    settings: AnnotationSettings
+    noise: np.ndarray
     trained: list[JointRecording]
     tuned: list[JointRecording]
     judged: list[JointRecording]
@@ -127,7 +134,7 @@ def simulated(name: str, share: float) -> Data:
         return found
 
     recorded = motions(TRAINED + TUNED + JUDGED)
-    result, robot = identified(nominal, recorded[:IDENTIFIED], 'known')
+    result, robot, settings, noise = identified(nominal, recorded[:IDENTIFIED], 'known')
     body = RigidBody(PAYLOAD, (0.0, 0.0, 0.05), np.eye(3) * 1e-3)
     loaded = []
     for given in motions(2):
@@ -144,6 +151,8 @@ def simulated(name: str, share: float) -> Data:
         name,
         robot,
         tip,
+        settings,
+        noise,
         recorded[:first],
         recorded[first:second],
         recorded[second:],
@@ -163,16 +172,29 @@ def named(path: Path, urdf: Path, tip: str) -> Data:
         JointRecording(arrays['t'][part], q[part], v[part], tau[part])
         for part in (slice(0, 7 * n // 10), slice(7 * n // 10, 4 * n // 5), slice(4 * n // 5, n))
     ]
-    result, robot = identified(nominal, whole[:1], 'auto')
+    result, robot, settings, noise = identified(nominal, whole[:1], 'auto')
     trained, tuned, judged_ = (as_torques(each, result) for each in whole)
-    return Data(path.stem, robot, tip, [trained], [tuned], [judged_], [])
+    return Data(path.stem, robot, tip, settings, noise, [trained], [tuned], [judged_], [])
 
 
-def identified(nominal: Robot, recordings: list[JointRecording], scale: str) -> tuple[Any, Robot]:
-    """Return what `identify` finds, and the robot."""
+def identified(
+    nominal: Robot, recordings: list[JointRecording], scale: str
+) -> tuple[Any, Robot, AnnotationSettings, np.ndarray]:
+    """Return what `identify` finds, the robot, and noise: its deviations and variances."""
     options = IdentificationOptions(EffortModel(smoothing=SMOOTHING), scale=scale)
     result = identify_recordings(nominal, recordings, options)
-    return result, Robot(result.description, gravity=nominal.gravity, drives=result.drives)
+    robot = Robot(result.description, gravity=nominal.gravity, drives=result.drives)
+    found = unloaded_residual(robot, result, recordings)
+    assert found is not None
+    places = [robot.joint_names.index(name) for name in found.joint_names]
+    noise = np.zeros(robot.nv)
+    noise[places] = found.deviation**2 - found.model_deviation**2
+    settings = AnnotationSettings(
+        observer_joints=found.joint_names,
+        observer_velocity_deviation=tuple(found.velocity_deviation),
+        observer_effort_deviation=tuple(found.effort_deviation),
+    )
+    return result, robot, settings, noise
 
 
 def as_torques(given: JointRecording, result: Any) -> JointRecording:
@@ -199,7 +221,7 @@ def observed(
         given.v,
         given.tau,
         outputs=['external_torque'],
-        settings=AnnotationSettings(observer=observer),
+        settings=replace(data.settings, observer=observer),
         residual=residual,
     )
 
@@ -238,26 +260,15 @@ def methods(data: Data) -> dict[str, tuple[Method, str]]:
 
 def with_residual(data: Data) -> dict[str, tuple[Method, str]]:
     """Return the observers with the residual model."""
-    from screw_dynamics_ros.core.compile.typed.library import calls
-    from screw_dynamics_ros.core.estimation.residual_model import add_covariance
     from screw_dynamics_ros.core.identification.residual_fit import fit_residual
 
     start = time.perf_counter()
-    model = fit_residual(data.robot, data.trained).model
-    seconds, n = time.perf_counter() - start, data.robot.nv
-    add = calls(add_covariance)[0]
+    model = fit_residual(data.robot, data.trained, noise=data.noise).model
+    seconds = time.perf_counter() - start
 
     def method(given: JointRecording, observer: str) -> tuple[np.ndarray, np.ndarray]:
         found = observed(data, given, observer, model)
-        if 'external_torque_covariance' in found:
-            return found['external_torque'], found['external_torque_covariance'].reshape(-1, n, n)
-        states = np.ascontiguousarray(np.hstack([given.q, given.v, given.tau]))
-        steps = np.round(np.diff(given.t, prepend=given.t[0]) * 1e9).astype(int).tolist()
-        covariances = np.zeros((len(states), n * n))
-        for state, step, covariance in zip(states, steps, covariances):
-            model.advance(state, step)
-            add(model, state[:n], covariance)
-        return found['external_torque'], covariances.reshape(-1, n, n)
+        return found['external_torque'], found['external_torque_covariance']
 
     note = f'{seconds:.0f} s of fit'
     return {

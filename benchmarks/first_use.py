@@ -1,15 +1,21 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""From nothing to the first result: a new process, an empty cache, a robot never seen before."""
+"""From nothing to the first result: a new process, an empty cache, a robot never seen before.
+
+Functions of the core, and `bringup` beside an echo: from the start of its process to its first
+output, while a client publishes the description and joint states, and what is seen on the way.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,6 +88,10 @@ robot.forward_dynamics_derivatives(q, q, q)
 robot.regressor(q, q, q)
 """
 
+RATE = 200.0  # Hz
+NODE, TOPIC, OUTPUT = 'node seen', 'topic of the output seen', 'first output'
+PROCESSOR, MEMORY = 'processor time until then', 'memory then'
+
 # robot, file, what, program, limit [s]
 CASES = [
     ('Panda, 7 joints', 'panda', 'everything bringup needs', BRINGUP, 1.0),
@@ -113,6 +123,101 @@ def figures(quick: bool) -> Iterator[Figure]:
                 note=f'99 %: longest of {len(wall)}; {sorted(processor)[len(wall) // 2]:.2f} s '
                 'of processor time',
             )
+    with tempfile.TemporaryDirectory() as folder:
+        yield from first_outputs(3 if quick else 11, Path(folder))
+
+
+def first_outputs(count: int, folder: Path) -> Iterator[Figure]:
+    """Measure the start of `bringup`, and of an echo, in turns."""
+    from node_kilohertz import prepare
+
+    if not prepare():
+        return
+    start_of('bringup', folder / 'filled')
+    found: dict[str, list[dict[str, float]]] = {
+        name: [] for name in ('first use', 'from the cache', 'echo')
+    }
+    for k in range(count):
+        found['first use'].append(start_of('bringup', folder / f'new{k}'))
+        found['from the cache'].append(start_of('bringup', folder / 'filled'))
+        found['echo'].append(start_of('echo', folder / 'filled'))
+    echo = found['echo']
+    for name, limit in (('from the cache', 0.8), ('first use', 2.0)):
+        for step in found[name][0]:
+            ours, theirs = (
+                sorted(each[step] for each in f if step in each) for f in (found[name], echo)
+            )
+            yield Figure(
+                'Start of a node, from the start of its process',
+                'Panda, 7 joints',
+                f'bringup, {name}: {step}',
+                statistics.median(ours),
+                ours[-1],
+                'echo of objects in rclpy' if theirs else '',
+                statistics.median(theirs) if theirs else float('nan'),
+                theirs[-1] if theirs else float('nan'),
+                unit='s' if step != MEMORY else 'MB',
+                required=limit if step == OUTPUT else float('nan'),
+                meaning='ours at most',
+                note=f'99 %: longest of {count}',
+            )
+
+
+def start_of(node: str, cache: Path) -> dict[str, float]:
+    """Return when a node was seen and sent its first output [s], and its memory then [MB]."""
+    done = subprocess.run(
+        [sys.executable, __file__, node],
+        stdout=subprocess.PIPE,
+        check=True,
+        env={**os.environ, 'SCREW_DYNAMICS_CACHE': str(cache)},
+    )
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def watch(name: str) -> dict[str, float]:
+    """Start a node, and publish for it until its first output; return as `start_of`."""
+    import rclpy
+    from joint_state_driver import STAMP, STAMP_AT, messages
+    from node_endurance import resident
+    from node_kilohertz import processor_time
+    from node_latency import description, publish_description
+    from sensor_msgs.msg import JointState
+
+    from screw_dynamics_ros.core import Robot
+    from screw_dynamics_ros.ros.process.children import Children, free_domain
+    from screw_dynamics_ros.ros.topics.publishers import raw_publish
+
+    module, topic, output, arguments = {
+        'bringup': ('screw_dynamics_ros', 'joint_states', '/dynamics/gravity', ['bringup']),
+        'echo': ('echo_node', 'echo_in', '/echo_out', []),
+    }[name]
+    os.environ['ROS_DOMAIN_ID'] = str(free_domain())
+    rclpy.init()
+    client = rclpy.create_node('first_output')
+    publish_description(client)
+    robot = Robot.from_urdf(description(), backend='reference')
+    state = messages(list(robot.joint_names), RATE)[0]
+    publish = raw_publish(client.create_publisher(JointState, topic, 10))
+    heard = client.create_subscription(JointState, output, print, 10, raw=True).handle
+    seen: dict[str, float] = {}
+    with Children() as children:
+        start = time.perf_counter()
+        children.start(name, module, arguments)
+        while OUTPUT not in seen:
+            STAMP.pack_into(state, STAMP_AT, *divmod(time.time_ns(), 1_000_000_000))
+            publish(bytes(state))
+            time.sleep(1.0 / RATE)
+            for step, happened in (
+                (NODE, lambda: name in client.get_node_names()),
+                (TOPIC, lambda: client.count_publishers(output)),
+                (OUTPUT, lambda: heard.take_message(JointState, True)),
+            ):
+                if step not in seen and happened():
+                    seen[step] = time.perf_counter() - start
+            children.check()
+        process = children.pids()[name]
+        seen[PROCESSOR], seen[MEMORY] = processor_time(process), resident(process) / 1e3
+    return seen
 
 
 def run(code: str, file: str, cache: Path) -> tuple[float, float]:
@@ -125,3 +230,8 @@ def run(code: str, file: str, cache: Path) -> tuple[float, float]:
         env={**os.environ, 'PYTHONPATH': str(ROOT), 'SCREW_DYNAMICS_CACHE': str(cache)},
     )
     return tuple(json.loads(done.stdout))
+
+
+if __name__ == '__main__':
+    print(json.dumps(watch(sys.argv[1])), flush=True)
+    os._exit(0)  # what the middleware does at the end is of no interest

@@ -23,6 +23,7 @@ from importlib import import_module
 
 from .pipes import ONE_THREAD
 from .registry import COMMANDS, EXECUTABLES, NODES
+from .share import share_folder
 
 TRANSFORMATIONS = 'tf_transformations'  # if it is missing, a line names the remedy
 ROS_MODULES = ('ament_index_python', 'builtin_interfaces', 'launch', 'launch_ros', 'rclpy')
@@ -50,7 +51,13 @@ def end_tool_at_once(name: str) -> None:
 
 
 def run_node(name: str) -> None:
-    """Run a node until the process is asked to end; a crash writes all stacks to stderr."""
+    """Run a node until the process is asked to end; a crash writes all stacks to stderr.
+
+    With `--help` print its usage instead, without ROS.
+    """
+    if not {'-h', '--help'}.isdisjoint(sys.argv[1:]):
+        print(node_help(name))
+        return
     if sys.stderr is not None:
         faulthandler.enable()
     end_node_at_once()
@@ -117,6 +124,22 @@ def main() -> int | None:
     hint = f'did you mean {near[0]}? ' if near else ''
     print(f'{PROGRAM}: there is no {name!r}; {hint}{PROGRAM} --help lists all', file=sys.stderr)
     return UNUSABLE
+
+
+def node_help(name: str) -> str:
+    """Return the usage of a node, and where its parameters and topics are described."""
+    row, words = NODES[name], ' [NAMESPACE ...]' if name == 'bringup' else ''
+    return (
+        f'usage: ros2 run screw_dynamics_ros {name}{words} --ros-args [-p NAME:=VALUE ...]\n'
+        f'           [--params-file FILE] [-r __ns:=NAMESPACE] [-r TOPIC:=OTHER ...]\n'
+        f'       ros2 launch screw_dynamics_ros {row.launch or "bringup"}.launch.py --show-args\n\n'
+        f'{row.purpose}\n\n'
+        f'parameters: {share_folder()}/config/{row.config}.yaml has all of them with defaults;\n'
+        '            doc/reference/parameters.md explains them\n'
+        'topics:     doc/reference/nodes/topics.md; of a running node: ros2 node info /'
+        f'{name}\n'
+        'services:   doc/reference/nodes/services.md'
+    )
 
 
 def help_text() -> str:

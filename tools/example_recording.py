@@ -1,13 +1,14 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Write examples/recordings/panda.mcap: a simulated Panda with a payload, pushed twice.
+"""Write examples/recordings: a simulated Panda with a payload, pushed twice, and its drives.
 
     python tools/example_recording.py
 
 60 s of joint states at 100 Hz and the description, as a driver would send them. The arm rests,
 moves for 50 s, and rests. Its drives have friction and rotor inertias, sensors have noise, and a
-payload that no description has is fixed to the hand.
+payload that no description has is fixed to the hand. The drives, the payload and the thresholds of
+contacts are those that `identify` finds in the same motion without pushes.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
+from screw_dynamics_ros.cli.identify import command as identify
 from screw_dynamics_ros.core import Drive, Robot, bundled_urdf
 from screw_dynamics_ros.core.identification.fourier_motion import FourierMotion, FourierSeries
 from screw_dynamics_ros.core.simulation import SimulatedRobot
@@ -26,6 +28,7 @@ from screw_dynamics_ros.core.simulation.joint_sensor import JointSensor, SensorF
 from screw_dynamics_ros.core.simulation.joint_servo import JointServo
 
 PLACE = Path(__file__).resolve().parents[1] / 'examples' / 'recordings' / 'panda.mcap'
+DRIVES = PLACE.with_name('panda_drives.yaml')
 START = 1_750_000_000_000_000_000  # ns
 STEP, PERIOD = 2_000_000, 10_000_000  # ns, of the simulation and of joint states
 REST, MOTION = 5.0, 50.0  # s
@@ -60,15 +63,16 @@ def reference(robot: Robot, time: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     numbers = np.random.default_rng(5).normal(size=(n, series.size))
     a, b = series.coefficients(numbers)
     speed = np.where(np.arange(n) < 7, 0.9, 0.0)[:, None]
-    fast = np.abs(FourierMotion(MOTION / 2, np.zeros(n), a, b).at(np.linspace(0, 25, 2500))[1])
-    scale = speed / fast.max(axis=0)[:, None]
+    far, fast, _ = np.abs(FourierMotion(MOTION / 2, np.zeros(n), a, b).at(np.linspace(0, 25, 2500)))
+    reach = 0.45 * (robot.limits.upper - robot.limits.lower)  # not to the stops of joints
+    scale = np.minimum(speed / fast.max(axis=0)[:, None], (reach / far.max(axis=0))[:, None])
     center = 0.5 * (robot.limits.lower + robot.limits.upper)
     motion = FourierMotion(MOTION / 2, center, scale * a, scale * b)
     q, v, _ = motion.at(np.clip(time - REST, 0.0, MOTION))
     return q, np.where((time > REST) & (time < REST + MOTION), v.T, 0.0).T
 
 
-def joint_states() -> list[tuple[int, np.ndarray]]:
+def joint_states(pushes: tuple) -> list[tuple[int, np.ndarray]]:
     """Return stamps [ns] and position, velocity and effort (3, nv) of each joint state."""
     nominal = Robot.from_urdf(bundled_urdf('panda'))
     limits = nominal.limits.effort
@@ -93,7 +97,7 @@ def joint_states() -> list[tuple[int, np.ndarray]]:
     modes = ['position'] * robot.nv
     for k in range(count):
         time = k * STEP * 1e-9
-        wrenches = {link: np.array(w) for begin, end, link, w in PUSHES if begin <= time < end}
+        wrenches = {link: np.array(w) for begin, end, link, w in pushes if begin <= time < end}
         tau = servo.torques(simulated.q, simulated.v, modes, q[k], v[k], np.zeros(robot.nv))
         if k * STEP % PERIOD == 0:
             sensor.measure(START + k * STEP, simulated.q, simulated.v, tau)
@@ -101,8 +105,8 @@ def joint_states() -> list[tuple[int, np.ndarray]]:
     return [(each.stamp, each.values) for each in sensor.arrived(START + count * STEP)]
 
 
-def write(path: Path) -> None:
-    """Write the recording as one MCAP file, compressed."""
+def write(path: Path, pushes: tuple) -> None:
+    """Write a recording as one MCAP file, compressed."""
     store = get_typestore(Stores.ROS2_JAZZY)
     Time, Header, JointState, String = (
         store.types[name]
@@ -128,7 +132,7 @@ def write(path: Path) -> None:
                 bag.write(connection, stamp, store.serialize_cdr(message, connection.msgtype))
 
             send('/robot_description', START, String(bundled_urdf('panda').read_text()))
-            for stamp, values in joint_states():
+            for stamp, values in joint_states(pushes):
                 header = Header(Time(*divmod(stamp, 10**9)), '')
                 send('/joint_states', stamp, JointState(header, list(robot.joint_names), *values))
         (written,) = (Path(folder) / 'bag').glob('*.mcap')
@@ -136,5 +140,15 @@ def write(path: Path) -> None:
         path.write_bytes(written.read_bytes())
 
 
+def write_drives(path: Path) -> None:
+    """Write the parameter file that `identify` makes of the motion without pushes."""
+    with tempfile.TemporaryDirectory() as folder:
+        free, found = Path(folder) / 'free.mcap', Path(folder) / 'identified'
+        write(free, ())
+        identify.main([str(free), '--payload', 'panda_hand', '-o', str(found)])
+        path.write_bytes((found / 'drives.yaml').read_bytes())
+
+
 if __name__ == '__main__':
-    write(PLACE)
+    write(PLACE, PUSHES)
+    write_drives(DRIVES)

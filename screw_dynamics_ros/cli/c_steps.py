@@ -36,7 +36,7 @@ from ..nodes.model.torque_terms import torque_terms
 from ..nodes.outputs.dynamics import command_parameters
 from ..nodes.outputs.dynamics.command_step import CommandMessage, CommandState, command_by_stamps
 from ..nodes.outputs.dynamics.commands import ALWAYS, settings_of
-from ..nodes.outputs.external_wrenches import contact_flags, observable_step, wrench_outputs
+from ..nodes.outputs.external_wrenches import flag_parameters, observable_step, wrench_outputs
 from ..nodes.outputs.external_wrenches.flag_step import MonitoredFlag, take_flag
 from ..nodes.outputs.external_wrenches.observable_wrenches import ObservableWrench
 from ..nodes.outputs.external_wrenches.residual_step import TorqueOffset, follow_state
@@ -190,7 +190,6 @@ class CSteps:
         self._outputs: list[StepOutput] = []
         self._offset = TorqueOffset()
         self._offset.constant = np.zeros(n)
-        self._offset.effort_deviations = self._offset.observed = np.zeros(0)
         if residual is not None:
             self._offset.model = residual
             self._offset.offset = self._offset.copy = self._input('offset', n)
@@ -256,7 +255,7 @@ class CSteps:
     def _add_flag(self, name: str, link: str) -> None:
         flag = MonitoredFlag(self._n)
         flag.offset = self._offset
-        contact_flags.configure_flag(flag, name, self._parameters.values, self._robot)
+        flag_parameters.configure_flag(flag, name, self._parameters.values, self._robot)
         flag.torques = self._model.results[self._external_torque()]
         self._add(name, link, flag.number, take_flag, flag)
 

@@ -17,7 +17,7 @@ from ..core import ArgumentError, UnknownNameError
 from ..core.arguments import float_array
 from ..core.description.robot_description import Finding, Joint, RobotDescription
 from ..core.description.urdf_fixed_joints import with_fixed_joints
-from ..core.identification.state_checks import (
+from ..core.state_checks import (
     JointMotion,
     joints_subject,
     range_findings,

@@ -16,9 +16,6 @@ from .hosting.host import ModelHost
 from .hosting.node_process import Process, model_process
 from .parameters import hosted_nodes
 
-#: Factory of each node that can be hosted; imported before the signal handlers are installed.
-FACTORIES = {name: load(row.factory) for name, row in NODES.items() if row.hosted}
-
 
 def make_process() -> Process:
     """Return `bringup` and the nodes it hosts, once for each namespace on the command line."""
@@ -41,10 +38,11 @@ def make_robot(*rules: str) -> tuple[ModelHost, list[Node]]:
         # The remapping __node:=... of the process applies to bringup only.
         node = Node(name, cli_args=remapped(f'__node:={name}', *rules))
         nodes.append(node)
+        factory = load(NODES[name].factory)  # imports what runs, and no other node
         if NODES[name].kind == 'outputs':
-            host.add(FACTORIES[name](node, host), node)
+            host.add(factory(node, host), node)
         else:
-            FACTORIES[name](node)
+            factory(node)
     host.start()
     return host, nodes
 

@@ -13,6 +13,9 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Robot, bundled_urdf
+from support.paths import ROOT
+
+EXAMPLE = ROOT / 'examples' / 'recordings'
 
 #: Commands with their arguments, and a text of their output; REFUSED for what needs ROS.
 REFUSED = 'ROS 2, '
@@ -23,9 +26,11 @@ COMMANDS = (
     ('doctor', 'robot.urdf', '0 errors'),
     ('doctor', 'states.npz', '--urdf', 'robot.urdf', '200 states of 2 joints'),
     ('annotate', 'states.npz', '--urdf', 'robot.urdf', '-o', 'torques.csv', '200 states of 200'),
+    ('annotate', str(EXAMPLE / 'panda.mcap'), '--drives', str(EXAMPLE / 'panda_drives.yaml'),
+     'contact from 57.0'),
     ('export', 'robot.urdf', 'written.urdf', 'written.urdf'),
     ('replay', 'states.npz', '--urdf', 'robot.urdf', '-o', 'replayed.mcap', REFUSED),
-)
+)  # fmt: skip
 
 PROGRAM = """
 import json, sys

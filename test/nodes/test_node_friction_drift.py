@@ -9,11 +9,8 @@ import numpy as np
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.compile.typed.library import calls
+from screw_dynamics_ros.core.estimation.contact_flag import ContactFlag, set_thresholds_of_state
 from screw_dynamics_ros.core.estimation.residual_offset import ResidualOffset
-from screw_dynamics_ros.nodes.outputs.external_wrenches.flag_step import (
-    MonitoredFlag,
-    set_thresholds_of_state,
-)
 from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_outputs import WrenchEstimator
 from screw_dynamics_ros.ros.diagnostics import Level
 from support.loop_pair import PLANAR
@@ -105,7 +102,7 @@ def test_where_nothing_is_compared(pair):
 
 
 def test_thresholds_of_a_residual_model_are_widened():
-    flag, offset = MonitoredFlag(3), ResidualOffset()
+    flag, offset = ContactFlag(3), ResidualOffset()
     offset.model, flag.offset = some_model(), offset
     flag.release_ratio, flag.factors[:] = 0.5, 4.0
     offset.model.advance(np.linspace(-0.5, 0.5, 9), 0)

@@ -230,6 +230,8 @@ def test_each_observer_tells_a_push_at_rest(bench, observer):
     assert covariance is not None
     D = np.array(deserialize_message(covariance, Float64MultiArray).data).reshape(2, 2)
     assert np.linalg.eigvalsh(D).min() > 0.0
+    found = bench.part.status().values.get('covariances', '')
+    assert found.startswith('valid at rest') == (observer == 'static')
 
 
 def test_a_filter_that_was_off_does_not_remember(bench):

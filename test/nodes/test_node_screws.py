@@ -24,6 +24,7 @@ TWIST, JACOBIAN, SINGULARITY = (
     f'kinematics/{what}/{TOOL}' for what in ('twist', 'jacobian', 'singularity')
 )
 MARKERS = 'kinematics/markers'
+MARKED = ['joint_axes', 'twists', 'velocity_ellipsoids', 'force_ellipsoids']
 STATUS = 'screws/kinematics: singularities'
 
 
@@ -266,6 +267,27 @@ def test_joint_axes(client, robot, oracle, state):
         )
 
 
+def test_centers_of_mass(client, robot, oracle, state):
+    """That of the robot in its root frame, those of the links in theirs."""
+    configure(client, markers=['centers_of_mass', 'inertias'])
+    shown = {}
+
+    def answer():
+        shown.update(ask_markers(client, robot, state))
+        return ('center_of_mass', 'panda_link0') in shown
+
+    client.wait(answer)
+    whole = shown['center_of_mass', 'panda_link0'].pose.position
+    mass, moment = oracle.mass_and_moment(state[0])
+    np.testing.assert_allclose(vector(whole), moment / mass, atol=1e-9)
+    links = {link.name: link.inertia for link in robot.description.links if link.inertia}
+    assert links.keys() == {frame for ns, frame in shown if ns == 'inertias'}
+    for name, body in links.items():
+        for kind in ('centers_of_mass', 'inertias'):
+            np.testing.assert_allclose(vector(shown[kind, name].pose.position), body.com)
+    configure(client, markers=MARKED)
+
+
 def test_other_frames_delete_what_was_shown(client, robot, state):
     ask_markers(client, robot, state)
     client.received[MARKERS].clear()
@@ -285,7 +307,7 @@ def test_other_frames_delete_what_was_shown(client, robot, state):
     configure(
         client,
         frames=[TOOL, ELBOW],
-        markers=['joint_axes', 'twists', 'velocity_ellipsoids', 'force_ellipsoids'],
+        markers=MARKED,
     )
     client.wait(lambda: ('force_ellipsoids', ELBOW) in ask_markers(client, robot, state))
 

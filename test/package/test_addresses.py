@@ -20,9 +20,10 @@ EXCEPTIONS = {
     'core/compile/cpython/layout.py': {'layout_fault'},
     'core/compile/cpython/stacks.py': {'__init__', 'add'},
     'core/compile/kernels.py': {'single'},
+    'core/compile/llvm/linking.py': {'__init__', '_relocate'},
     'core/compile/stack_runs.py': {'__call__', '__init__'},
     'core/compile/typed/external.py': {'__call__', 'address_of'},
-    'core/compile/typed/library.py': {'__init__', 'from_param'},
+    'core/compile/typed/library.py': {'from_param'},
     'core/compile/typed/primitives.py': {''},  # its name
     'core/compile/typed/records.py': {'__init__', '_allocate', '_target', 'address'},
     'core/robot/autograd/xla_handler.py': {'data_addresses'},

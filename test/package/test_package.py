@@ -291,6 +291,29 @@ def test_nodes_without_ros_name_the_remedy():
     assert answer.count("needs ROS 2, and there is no module 'rclpy") == 3
 
 
+def test_each_node_prints_its_usage_without_ros():
+    """With its parameters' file and a launch file, which exist; nothing is imported for that."""
+    code = """
+        import sys
+        sys.modules['rclpy'] = sys.modules['numpy'] = None  # as if not installed
+        from screw_dynamics_ros import entry
+        for name in entry.NODES:
+            for option in ('-h', '--help'):
+                sys.argv = ['screw-dynamics', name, option, '--ros-args', '-r', '__ns:=/cell']
+                assert not entry.main()
+    """
+    answer = run_python(code)
+    assert answer.count('usage: ') == 2 * len(NODES)
+    for name, row in NODES.items():
+        assert f'usage: ros2 run screw_dynamics_ros {name} ' in answer
+        assert row.purpose in answer
+    files = re.findall(r'\S+[.]yaml', answer)
+    launch_files = re.findall(r'\w+[.]launch[.]py', answer)
+    assert len(files) == len(launch_files) == 2 * len(NODES)
+    for path in (*files, *(ROOT / 'launch' / name for name in launch_files)):
+        assert Path(path).is_file()
+
+
 def test_commands_have_one_thread_of_linear_algebra():
     """Unless the environment has another number."""
     code = """

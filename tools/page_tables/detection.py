@@ -30,16 +30,16 @@ from screw_dynamics_ros.core.identification.recording import (
     measured,
     moving,
 )
-from screw_dynamics_ros.core.identification.state_checks import (
-    JointMotion,
-    range_findings,
-    velocity_fault,
-)
 from screw_dynamics_ros.core.identification.unknowns import Unknowns
 from screw_dynamics_ros.core.kinematics.twist_check import TwistCheck
 from screw_dynamics_ros.core.lie import se3
 from screw_dynamics_ros.core.mobile.followed_path import SLIP_TOLERANCE, WheelCheck
 from screw_dynamics_ros.core.mobile.platforms import mecanum, steering_for, swerve
+from screw_dynamics_ros.core.state_checks import (
+    JointMotion,
+    range_findings,
+    velocity_fault,
+)
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.driver_comparison import DriverComparison
 from support.healthy_recordings import (

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,15 +15,19 @@ import numpy as np
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.annotation import Annotator
 from screw_dynamics_ros.core.annotation.annotate import MotionArrays
+from screw_dynamics_ros.core.annotation.contacts import ContactFinder
 from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
+from screw_dynamics_ros.core.estimation.contact_flag import ContactFlag
 from screw_dynamics_ros.core.estimation.residual_model import ResidualModel
+from screw_dynamics_ros.core.estimation.residual_offset import ResidualOffset
 from screw_dynamics_ros.core.motion.trajectory import LimitExcess, smooth_motion, with_efforts
 from screw_dynamics_ros.core.outputs import OUTPUTS
+from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import joint_state_mapper, leaf_links
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints, scalar_joints
-from screw_dynamics_ros.nodes.outputs.external_wrenches import residual_recordings
+from screw_dynamics_ros.nodes.outputs.external_wrenches import flag_parameters, residual_recordings
 from screw_dynamics_ros.ros.data_folder import DataFolder
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Occurrences, Reason
@@ -71,6 +75,10 @@ class AnnotationReport(NamedTuple):
         Contradictions in the joint states.
     excess : sequence of LimitExcess
         Where the trajectory exceeds limits of velocity and effort.
+    contacts : sequence of str
+        A line for each contact, with its times since the first state.
+    why_no_contact : str
+        Empty if contacts were not searched.
     """
 
     messages: int
@@ -80,6 +88,8 @@ class AnnotationReport(NamedTuple):
     why_empty: str
     findings: Sequence[Finding] = ()
     excess: Sequence[LimitExcess] = ()
+    contacts: Sequence[str] = ()
+    why_no_contact: str = ''
 
 
 def annotate_recording(
@@ -130,14 +140,18 @@ def annotate_recording(
         table = ParquetTable(parquet, robot) if parquet is not None else None
         count = reader.counts[request.topic]
         added: dict[str, int] = {}
+        contacts = contact_finder(annotator, request)
+        blocks = annotator.blocks(motion, contacts=contacts)
         try:
             if target is not None:
                 added = write_recording(
-                    reader, target, request, annotator, motion, states, table, progress, mapper
-                )
-            elif table is not None:
-                for part, results in annotator.blocks(motion):
-                    table.add(motion, part, results)
+                    reader, target, request, annotator, motion, states, table, progress, mapper,
+                    blocks,
+                )  # fmt: skip
+            else:
+                for part, results in blocks:
+                    if table is not None:
+                        table.add(motion, part, results)
                     progress(READING_SHARE + (1.0 - READING_SHARE) * part.stop / len(motion.t))
         except BaseException:
             if table is not None:
@@ -153,6 +167,8 @@ def annotate_recording(
             why_empty(states, mapper),
             motions.findings(robot.description),
             excess,
+            contact_lines(robot, contacts, int(motion.t[0])),
+            why_no_contact(contacts) if 'external_torque' in annotator.outputs else '',
         )
 
 
@@ -166,6 +182,43 @@ def write_trajectory(
     values = np.stack([smooth.q, smooth.v, smooth.a], axis=2)
     write_file(path, '--trajectory', yaml_text(robot.joint_names, smooth.time, values))
     return with_efforts(robot, smooth, request.payloads).exceeded
+
+
+def contact_finder(annotator: Annotator, request: Request) -> ContactFinder:
+    """Return the search for contacts with the thresholds of the request.
+
+    Raises `ArgumentError`, `UnknownNameError`.
+    """
+    robot = annotator.robot
+    joints = ScalarJoints(robot)
+    flag_parameters.check(request.flags, robot)
+    flag = ContactFlag(len(joints.joints))
+    flag.offset = ResidualOffset()
+    flag.offset.model = annotator.residual
+    flag_parameters.configure_flag(flag, 'contact', request.flags, robot)
+    return ContactFinder(flag, joints.v_places)
+
+
+def contact_lines(robot: Robot, contacts: ContactFinder, start: int) -> list[str]:
+    """Return a line for each contact: times since `start` [ns], joints, torques, thresholds."""
+    kinds = {joint.name: joint.kind for joint in robot.description.joints}
+    found = []
+    for begin, end, torques, thresholds in contacts.found:
+        parts = [
+            f'{name} {torque:.3g} {kinds[name].effort_unit} (threshold {limit:.3g})'
+            for name, torque, limit in zip(scalar_joints(robot), torques, thresholds)
+            if torque
+        ]
+        span = f'{(begin - start) * 1e-9:.2f} to {(end - start) * 1e-9:.2f} s'
+        found.append(f'contact from {span}: {", ".join(parts)}')
+    return found
+
+
+def why_no_contact(contacts: ContactFinder) -> str:
+    """Return why no contact was found."""
+    if not contacts.flag.is_monitored:
+        return 'no joint has an effort limit; set flag_joints and contact_thresholds'
+    return f'none in {contacts.samples} states with external torques'
 
 
 def description(reader: RecordingReader, request: Request) -> str:
@@ -263,6 +316,7 @@ def write_recording(
     table: ParquetTable | None,
     progress: Progress,
     mapper: JointStateMapper,
+    blocks: Iterator[tuple[slice, dict[str, Array]]],
 ) -> dict[str, int]:
     """Write the recording with outputs; return the number of messages on each topic.
 
@@ -272,7 +326,7 @@ def write_recording(
     model_states: ModelStates | None = None
     counts: dict[str, int] = {}
     with open_output(target, reader, request.compression, str(os.getpid())) as output:
-        for part, results in annotator.blocks(motion):
+        for part, results in blocks:
             if topics is None:
                 topics = topics_for(annotator, list(results), request, reader)
                 for topic in topics.topics.values():

@@ -9,7 +9,9 @@ The command computes the outputs for every joint state of the recording and adds
 with names and types as published by the nodes and the original stamps. Recorded messages are copied
 unchanged. The description is from the recording or --urdf. RECORDING is a bag of ROS 2 (.mcap,
 .db3, a folder) or ROS 1 (.bag), or a table (.csv, .npz; columns in doc/how_to/recordings.md). The
-output NAME.mcap is one MCAP file; any other name is a folder with SQLite and metadata.yaml.
+output NAME.mcap is one MCAP file; any other name is a folder with SQLite and metadata.yaml. The
+report lists contacts: where external torques exceed the thresholds of ~/contact. Without an output
+there is only the report.
 
     annotate runs/ -o annotated/ --workers 8
 
@@ -56,10 +58,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(options: argparse.Namespace) -> int:
     """Write the annotated recording, or those of a folder; return the exit status."""
     heed_interrupts()
-    if options.output is None and options.parquet is None and options.trajectory is None:
-        raise UnusableError(
-            'argument -o: give an output, or a table with --parquet, or --trajectory'
-        )
     request = request_of(options)
     if folders.is_folder_of_recordings(options.recording):
         return annotate_all(options, request)
@@ -109,6 +107,9 @@ def lines(report: AnnotationReport) -> list[str]:
     text += record_lines(report.records)
     text += finding_lines(report.findings)
     text += [f'trajectory: {each}' for each in report.excess]
+    text += report.contacts
+    if report.why_no_contact and not report.contacts:
+        text.append(f'contacts: {report.why_no_contact}')
     text += [f'{count:8d} {topic}' for topic, count in report.topics.items()]
     empty = [topic for topic, count in report.topics.items() if not count]
     if empty:

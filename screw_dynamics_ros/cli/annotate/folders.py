@@ -35,7 +35,7 @@ class AnnotationTask(NamedTuple):
 
 
 class FileOutcome(NamedTuple):
-    """Result of one recording: the number of states, or the reason of a failure; findings."""
+    """Result of one recording: number of states or reason of a failure; findings and contacts."""
 
     source: Path
     states: int
@@ -90,7 +90,8 @@ def annotate_one(task: AnnotationTask, request: Request) -> FileOutcome:
         report = annotate_recording(task.source, task.target, request)
     except (ScrewDynamicsError, OSError) as error:
         return FileOutcome(task.source, 0, str(error))
-    return FileOutcome(task.source, report.states, '', tuple(finding_lines(report.findings)))
+    texts = *finding_lines(report.findings), *report.contacts
+    return FileOutcome(task.source, report.states, '', texts)
 
 
 def annotate_folder(

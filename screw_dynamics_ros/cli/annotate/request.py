@@ -24,6 +24,8 @@ from screw_dynamics_ros.core.outputs import JOINTS, OUTPUTS, POSE_ROWS
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.actuated import actuated
 from screw_dynamics_ros.nodes.model.scalar_joints import ScalarJoints
+from screw_dynamics_ros.nodes.outputs.external_wrenches import flag_parameters
+from screw_dynamics_ros.nodes.parameters.per_joint import FLAGS
 from screw_dynamics_ros.nodes.parameters.robot_parameters import RobotParameters
 from screw_dynamics_ros.ros.joint_states.policies import Policies
 from screw_dynamics_ros.ros.model_state import StatePart
@@ -162,6 +164,10 @@ OTHER_DEFAULTS: dict[str, Any] = {
     'payload_mass': 0.0,
     'payload_center_of_mass': [0.0] * 3,
     'payload_inertia': [0.0] * 6,
+    **{
+        row.name: tuple(row.default) if isinstance(row.default, list) else row.default
+        for row in flag_parameters.TABLE
+    },
 }
 
 SETTINGS = {each.name: each.default for each in dataclasses.fields(AnnotationSettings)}
@@ -219,6 +225,11 @@ class Request:
         return AnnotationSettings(**{'singularity_rate': SINGULARITY_RATE, **given})
 
     @property
+    def flags(self) -> dict[str, Any]:
+        """The parameters of flags."""
+        return {row.name: self.value(row.name) for row in flag_parameters.TABLE}
+
+    @property
     def policies(self) -> Policies:
         """The policies for incomplete joint states; raises `ScrewDynamicsError`."""
         return Policies(
@@ -252,6 +263,7 @@ def parameter_values(texts: Sequence[str], given: RobotParameters) -> dict[str, 
         assert request.settings
         assert request.policies
         assert request.payloads is not None
+        flag_parameters.check(request.flags, None)
         if request.value('effort_condition'):
             read_condition(request.value('effort_condition'))
     except ScrewDynamicsError as error:
@@ -273,7 +285,7 @@ def converted(name: str, given: str, default: Any) -> Any:
     try:
         if isinstance(default, tuple):
             words = [word.strip() for word in given.split(',') if word.strip()]
-            return tuple(map(float, words) if name in PER_JOINT else words)
+            return tuple(map(float, words) if name in (*PER_JOINT, *FLAGS.numbers) else words)
         if isinstance(default, list):
             numbers = [float(word) for word in given.split(',')]
             if len(numbers) != len(default):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from screw_dynamics_ros.core.identification.effort_scales import effort_ratio
-from screw_dynamics_ros.core.identification.state_checks import joints_subject
+from screw_dynamics_ros.core.state_checks import joints_subject
 from screw_dynamics_ros.core.types import Array
 
 from ..report import Section

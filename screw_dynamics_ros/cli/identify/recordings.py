@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.description.ros2_control import unmet_condition
 from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from screw_dynamics_ros.core.identification import DynamicIdentification, JointRecording, KnownLoad
 from screw_dynamics_ros.core.identification.model_check import CHANGES
-from screw_dynamics_ros.core.identification.state_checks import POSE_PERIOD_S
+from screw_dynamics_ros.core.state_checks import POSE_PERIOD_S
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.parameters.robot_parameters import RobotParameters, robot_parameters
 from screw_dynamics_ros.ros.recordings.recording import Recording

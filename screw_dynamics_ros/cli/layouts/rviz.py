@@ -30,7 +30,7 @@ def layout(robot: Robot, names: command.LayoutNames) -> str:
     """Return the YAML of a configuration, from the template in the folder `rviz`.
 
     Frames of root and tools are shown. The extent of the robot with all joints at zero determines
-    grid, size of frames and viewpoint.
+    grid, sizes of frames and of circles of efforts, and viewpoint.
     """
     template = (share_folder() / 'rviz' / 'model.rviz').read_text(encoding='utf-8')
     content: dict[str, Any] = yaml.safe_load(template)
@@ -49,7 +49,10 @@ def layout(robot: Robot, names: command.LayoutNames) -> str:
             display['Marker Scale'] = rounded(0.3 * size)
         elif kind == 'Grid':
             display['Cell Size'] = rounded(0.5 * size)
-        elif kind == 'RobotModel' and names.prefix.endswith('/'):
+        elif kind == 'Effort':
+            display['Robot Description'] = names.topic(display['Robot Description'])
+            display['Scale'], display['Width'] = rounded(0.3 * size), rounded(0.01 * size)
+        if kind in ('RobotModel', 'Effort') and names.prefix.endswith('/'):
             display['TF Prefix'] = names.prefix[:-1]  # rviz appends a slash
     manager['Global Options']['Fixed Frame'] = names.prefix + names.fixed
     view = manager['Views']['Current']

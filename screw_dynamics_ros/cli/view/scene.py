@@ -5,13 +5,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.arms.inverse.manipulability import velocity_ellipsoid
+from screw_dynamics_ros.core.description.body_inertia import (
+    Inertia,
+    equivalent_ellipsoid,
+    sphere_radius,
+)
 from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.types import Array
 
@@ -21,6 +26,7 @@ from .state import ContactForce, LinkWrench, ViewState
 #: The colors of the markers of the nodes.
 FORCE_COLOR, MOMENT_COLOR = (230, 38, 26), (242, 179, 26)
 AXIS_COLOR, ELLIPSOID_COLOR = (51, 153, 255), (51, 204, 51)
+INERTIA_COLOR, MASS_COLOR = (153, 102, 230), (230, 204, 26)
 
 POSE_TOLERANCE = 1e-5  # m and quaternion; smaller changes are not sent
 MIN_ARROW = 2e-3  # m
@@ -67,7 +73,10 @@ class RobotScene:
         self.axis_length = 0.15 * size
         self.velocities = Ellipsoids(scene, '/velocities', ELLIPSOID_COLOR)
         self.deviations = Ellipsoids(scene, '/deviations', FORCE_COLOR)
+        self.inertias = Ellipsoids(scene, '/inertias', INERTIA_COLOR)
+        self.masses = Ellipsoids(scene, '/masses', MASS_COLOR)
         self.show_axes, self.show_wrenches, self.show_contacts = False, True, True
+        self.show_inertias = self.show_masses = False
         self.ellipsoid_link = ''
 
     def draw(self, state: ViewState) -> Array:
@@ -83,6 +92,8 @@ class RobotScene:
         self.axes.draw(self._axes(poses) if self.show_axes else np.empty((0, 2, 3)))
         self.velocities.draw(self._velocity_ellipsoid(state.q, poses))
         self.deviations.draw(force_deviations(poses, self.numbers, wrenches))
+        self.inertias.draw(self._inertias(poses) if self.show_inertias else ())
+        self.masses.draw(self._masses(state.q, poses) if self.show_masses else ())
         return poses
 
     def _place(self, poses: Array) -> None:
@@ -106,6 +117,30 @@ class RobotScene:
             half = self.axis_length * (pose[:3, :3] @ joint.axis)
             row[0], row[1] = pose[:3, 3] - half, pose[:3, 3] + half
         return found
+
+    def _inertias(self, poses: Array) -> list[Ellipsoid]:
+        """Return the homogeneous ellipsoid with the inertia of each link."""
+        found = []
+        for pose, body in self._bodies(poses):
+            semi_axes, axes = equivalent_ellipsoid(body)
+            R = pose[:3, :3]
+            found.append(Ellipsoid(R @ body.com + pose[:3, 3], R @ axes, semi_axes))
+        return found
+
+    def _masses(self, q: Array, poses: Array) -> list[Ellipsoid]:
+        """Return spheres at the centers of mass of the links and of the robot."""
+        found = [
+            (pose[:3, :3] @ body.com + pose[:3, 3], body.mass) for pose, body in self._bodies(poses)
+        ]
+        if found:
+            found.append((self.robot.center_of_mass(q), self.robot.total_mass))
+        return [Ellipsoid(c, np.eye(3), np.full(3, sphere_radius(m))) for c, m in found]
+
+    def _bodies(self, poses: Array) -> Iterator[tuple[Array, Inertia]]:
+        """Yield pose and inertia of each link with mass."""
+        for link in self.robot.description.links:
+            if link.inertia is not None and link.inertia.mass:
+                yield poses[self.numbers[link.name]], link.inertia
 
     def _velocity_ellipsoid(self, q: Array, poses: Array) -> list[Ellipsoid]:
         link = self.ellipsoid_link

@@ -285,6 +285,8 @@ class Viewer:
             self._add_switch('joint axes', 'show_axes')
             self._add_switch('wrenches', 'show_wrenches')
             self._add_switch('contacts', 'show_contacts')
+            self._add_switch('inertias', 'show_inertias')
+            self._add_switch('centers of mass', 'show_masses')
             links = gui.add_dropdown('velocity ellipsoid', ['', *scene.robot.link_names])
 
             def chosen(_: Any) -> None:

@@ -22,6 +22,7 @@ from ..robot.robot import Robot
 from ..tree.joint_limits import velocity_names
 from ..types import Array
 from .accelerations import accelerations
+from .contacts import ContactFinder
 from .observation import TorqueProgram
 from .settings import DEFAULT, AnnotationSettings, check_outputs
 from .singularities import MeasuredMotion, freedoms_of
@@ -85,7 +86,7 @@ def annotate_arrays(
         Torques and `acceleration` [rad/s^2, m/s^2], see `accelerations`, are (nv,). `transforms`
         (m, 7) are those of `Robot.transform_joints`, twists and Jacobians hybrid: of the origin of
         the link, in root axes. With observers that estimate it, external torques have an
-        `external_torque_covariance` (nv, nv).
+        `external_torque_covariance` (nv, nv), and with a residual model those of all observers.
 
         NaN where no estimate exists: before the observer has settled, in singular directions.
 
@@ -124,7 +125,7 @@ class Annotator:
             robot.tree.frame(link)
         self.robot, self.outputs = robot, tuple(dict.fromkeys(outputs))
         self.frames = tuple(dict.fromkeys(frames))
-        self.settings = settings or AnnotationSettings()
+        self.settings, self.residual = settings or AnnotationSettings(), residual
         self._joints = velocity_names(robot)
         check_per_joint(vars(self.settings), self._joints)
         self._load = robot.payload_parameters(payloads or {})
@@ -195,16 +196,22 @@ class Annotator:
         return MotionArrays(stamps, arrays[0], arrays[1], arrays[2], starts)
 
     def blocks(
-        self, motion: MotionArrays, size: int = BLOCK_SIZE
+        self,
+        motion: MotionArrays,
+        size: int = BLOCK_SIZE,
+        contacts: ContactFinder | None = None,
     ) -> Iterator[tuple[slice, dict[str, Array]]]:
-        """Yield the outputs of consecutive blocks of samples, and their indices."""
+        """Yield the outputs of consecutive blocks of samples, and their indices.
+
+        `contacts` finds contacts in the output 'external_torque'.
+        """
         settings = self.settings
         a: Array | None = None
         if {'acceleration', 'inertia', 'payload'} & set(self.outputs):
             a = accelerations(
                 motion.t, motion.v, motion.starts, settings.acceleration_time_constant
             )
-        observe = self._torques.start() if self._torques is not None else None
+        observe = self._torques.start(contacts) if self._torques is not None else None
         measured = {
             link: MeasuredMotion(
                 self.robot.nv, freedoms, settings.characteristic_length, settings.singularity_rate

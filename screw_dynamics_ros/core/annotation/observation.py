@@ -9,9 +9,10 @@ efforts; nothing is reported before it has settled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ from ..compile.typed.library import PythonCode, calls
 from ..compile.typed.records import AddressTable, Opaque, Record
 from ..errors import ArgumentError
 from ..estimation.effort_terms import TERMS
+from ..estimation.low_pass import PASS_WEIGHTS, LowPassSteps
+from ..estimation.noise_propagation import TorqueNoise, update_covariance
 from ..estimation.observers import observer_state as steps
 from ..estimation.observers.observer_state import ObserverPlan, ObserverState
 from ..estimation.observers.parameters import values_of_joints
@@ -36,20 +39,20 @@ from ..estimation.observers.quantities import (
     static_torque,
 )
 from ..estimation.observers.steps import has_finite_sum
-from ..estimation.residual_model import ResidualModel, add_covariance
+from ..estimation.residual_model import ResidualModel
 from ..estimation.residual_offset import ResidualOffset, advance_offset
 from ..formulas import contact
-from ..robot.actuated_robot import REST
+from ..robot.actuated_robot import REST, Source
 from ..robot.fused_kernel import Formula
 from ..robot.robot import Robot
 from ..state_clock import StateClock, advance_clock
 from ..tree.joint_limits import velocity_names
 from ..types import Array
+from .contacts import ContactFinder, find_contact
 from .rows import SampleRows, read_row, store_valid_row
 from .settings import AnnotationSettings
 
 COVARIANCE = 'external_torque_covariance'
-NO_COVARIANCE = np.zeros(0)
 
 call = Signature(('address',), 'void')
 
@@ -68,13 +71,16 @@ class ObservedMotion(Record):
     offset : ResidualOffset
     state : (3 n,) array
         Positions, velocities and efforts; without a model, positions may be more than n.
-    covariance : array
-        Of the torques, (n^2,), or empty.
+    noise : TorqueNoise or None
+        The covariance of the torques.
+    number : int
+        Of the sample.
     kernel, addresses : Opaque
         void kernel(int64 *addresses).
     velocity, effort : SampleRows
         Inputs without which there are no torques.
     inputs, results : tuples of SampleRows
+    contacts : ContactFinder or None
     """
 
     t: Ints
@@ -83,13 +89,15 @@ class ObservedMotion(Record):
     observer: ObserverState
     offset: ResidualOffset
     state: Floats
-    covariance: Floats
+    noise: TorqueNoise | None
+    number: int
     kernel: Opaque
     addresses: Opaque
     velocity: SampleRows
     effort: SampleRows
     inputs: tuple[SampleRows, ...]
     results: tuple[SampleRows, ...]
+    contacts: ContactFinder | None
 
 
 @typed
@@ -97,8 +105,8 @@ def observe(motion: ObservedMotion) -> None:
     """Compute the results of all samples; there are none before the observer has settled."""
     o = motion.observer
     clock = motion.clock
-    model = motion.offset.model
-    has_model = model is not None
+    has_model = motion.offset.model is not None
+    contacts = motion.contacts
     for k in range(len(motion.t)):
         for i in range(len(motion.inputs)):
             read_row(motion.inputs[i], k)
@@ -112,13 +120,18 @@ def observe(motion: ObservedMotion) -> None:
         if has_model:
             advance_offset(motion.offset, motion.state, clock.elapsed)
         call(motion.kernel, motion.addresses)
-        if model is not None and len(motion.covariance) > 0:
-            add_covariance(model, motion.state, motion.covariance)
         steps.keep_delay(o, has_velocity)
         steps.keep_state(o)
+        motion.number += 1
         if is_complete and o.is_settled:
+            if motion.noise is not None:
+                update_covariance(motion.noise, motion.number, motion.state)
             for i in range(len(motion.results)):
                 store_valid_row(motion.results[i], k)
+            if contacts is not None:
+                find_contact(contacts, motion.t[k], clock.elapsed)
+        elif contacts is not None:
+            contacts.is_continued = False
 
 
 class TorqueProgram:
@@ -159,11 +172,17 @@ class TorqueProgram:
         self._named = dict[str, tuple[Formula, ...]]()  # with pivots
         if 'external_torque' in outputs:
             self._named['external_torque'] = (observed.torque,)
-            if observed.covariance is not None:
-                self._named[COVARIANCE] = (observed.covariance,)
         for link in frames if 'wrench' in outputs else ():
             self._named[f'wrench/{link}'] = contact(('jacobian', link, 'body'), observed.torque)
-        used = *self._named.values(), (observed.state, observed.model)
+        used: list[tuple[Source | None, ...]] = [
+            *self._named.values(),
+            (observed.state, observed.model),
+        ]
+        self._has_covariance = 'external_torque' in outputs and (
+            observed.covariance is not None or residual is not None
+        )
+        if self._has_covariance:
+            used.append((observed.covariance, observed.inertia))
         self._outputs = tuple(
             dict.fromkeys(each for formulas in used for each in formulas if each is not None)
         )
@@ -199,8 +218,11 @@ class TorqueProgram:
             **plan.parameters,
         }
 
-    def start(self) -> Callable[..., dict[str, Array]]:
-        """Return `_run` from the beginning of a motion, for consecutive blocks of samples."""
+    def start(self, contacts: ContactFinder | None = None) -> Callable[..., dict[str, Array]]:
+        """Return `_run` from the beginning of a motion, for consecutive blocks of samples.
+
+        Contacts require the output 'external_torque'.
+        """
         motion, robot, kernel, plan = ObservedMotion(), self._robot, self._kernel, self._plan()
         state = motion.state = np.zeros(robot.nq + 2 * robot.nv)
         q, v, efforts = np.split(state, [robot.nq, robot.nq + robot.nv])
@@ -213,22 +235,38 @@ class TorqueProgram:
         motion.observer = ObserverState()
         plan.bind(motion.observer, results)
         plan.set_values(motion.observer, vars(self._settings), self._joints)
-        motion.offset, motion.covariance = ResidualOffset(), NO_COVARIANCE
+        motion.offset, motion.number = ResidualOffset(), 0
         if self._residual is not None:
             motion.offset.model = self._residual
             self._residual.restart()
             motion.offset.constant, motion.offset.offset = np.zeros(robot.nv), inputs['offset']
-            motion.offset.observed = plan.effort_deviations
-            motion.offset.effort_deviations = plan.effort_deviations.copy()
-            if self._observed.covariance is not None:
-                motion.covariance = results.get(self._observed.covariance, NO_COVARIANCE)
         motion.inputs = tuple(SampleRows(inputs[name]) for name in ('q', 'v', 'measured'))
         motion.velocity, motion.effort = motion.inputs[1:]
-        motion.results = tuple(
-            SampleRows(*(results[each] for each in formulas)) for formulas in self._named.values()
-        )
+        rows = [[results[each] for each in formulas] for formulas in self._named.values()]
+        if self._has_covariance:
+            noise = motion.noise = self._noise(plan, motion.offset, results)
+            rows.append([noise.covariance])
+        motion.results = tuple(SampleRows(*each) for each in rows)
+        if contacts is not None and self._observed.torque in results:
+            motion.contacts, contacts.torques = contacts, results[self._observed.torque]
         run = observe if kernel.table_call is None else calls(observe)[0]
         return partial(self._run, motion, run)
+
+    def _noise(
+        self, plan: ObserverPlan, offset: ResidualOffset, results: Mapping[Any, Array]
+    ) -> TorqueNoise:
+        """Return the covariance of the torques."""
+        filters = [LowPassSteps(np.array(PASS_WEIGHTS))]  # as in nodes
+        noise, observed, n = TorqueNoise(plan.steps, filters), self._observed, self._robot.nv
+        noise.effort_deviations, noise.velocity_deviations, of_model = (
+            values_of_joints(vars(self._settings), f'observer_{what}_deviation', self._joints)
+            for what in ('effort', 'velocity', 'model')
+        )
+        noise.variances, noise.offset = np.nan_to_num(of_model**2), offset
+        noise.estimated = results.get(observed.covariance)
+        noise.inertia = results.get(observed.inertia)
+        noise.covariance = np.zeros(n * n)
+        return noise
 
     def _run(
         self,
@@ -244,16 +282,15 @@ class TorqueProgram:
             each.rows = rows
         results = {
             name: np.full((len(t), len(each.numbers)), np.nan)
-            for name, each in zip(self._named, motion.results)
+            for name, each in zip((*self._named, COVARIANCE), motion.results)
         }
         for each, rows in zip(motion.results, results.values()):
             each.rows = rows
+        if motion.contacts is not None:
+            motion.contacts.start(len(t))
         run(motion)
+        if motion.contacts is not None:
+            motion.contacts.finish()
         if COVARIANCE in results:
-            n, values = self._robot.nv, vars(self._settings)
-            of_model = values_of_joints(values, 'observer_model_deviation', self._joints) ** 2
-            if self._residual is not None and self._residual.has_memory:
-                of_model[:] = 0.0  # in the covariance of the model
-            found = results[COVARIANCE].reshape(-1, n, n)
-            results[COVARIANCE] = found + np.diag(np.nan_to_num(of_model))
+            results[COVARIANCE].shape = (-1, *2 * (self._robot.nv,))
         return results

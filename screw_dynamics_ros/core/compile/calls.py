@@ -64,7 +64,7 @@ def compiled_into(kernel: Kernel, *, stacks: bool = False) -> Callable[..., None
 
 def compiled_single(kernel: Kernel) -> Callable[..., tuple[Array, ...]]:
     """Return a function of the inputs of `kernel` for one sample; see the table above."""
-    checked = partial(_run_single, kernel)
+    checked = partial(checked_single, kernel)
     if not (isinstance(kernel, NativeKernel) and is_usable()):
         return checked
     arguments, shapes = [(size,) for _, size in kernel.specification.inputs], tuple(kernel.shapes)
@@ -193,7 +193,7 @@ def _run_into(kernel: Kernel, *arrays: Any) -> None:
     computed(kernel, _vectors(kernel, arrays), None, arrays[len(sizes) :])
 
 
-def _run_single(kernel: Kernel, *arrays: Any) -> tuple[Array, ...]:
+def checked_single(kernel: Kernel, *arrays: Any) -> tuple[Array, ...]:
     """Check the inputs of `kernel`, then compute one sample."""
     return kernel.single(_vectors(kernel, arrays))
 

@@ -122,7 +122,7 @@ def choose_backend(backend: str) -> str:
             f'no backend named {backend!r}; choose one of auto, {", ".join(BACKENDS)}'
         )
     if backend == 'native':
-        native.llvm()
+        native.host()
     return backend
 
 
@@ -275,11 +275,13 @@ def in_parallel(*makers: Callable[[], Any]) -> list[Any]:
 class SampleProgram:
     """Machine code with one function for one sample; `library` keeps it loaded.
 
-    `function` takes the addresses of inputs and outputs, and releases the GIL during the call.
+    `function` takes the addresses of inputs and outputs, and releases the GIL during the call. The
+    function at `table_address` takes the address of an array of these addresses.
     """
 
     library: native.Library
     address: int
+    table_address: int
     function: Callable[..., None]
     shapes: tuple[tuple[int, ...], ...]
 
@@ -289,7 +291,8 @@ def compile_sample_program(specification: KernelSpecification) -> SampleProgram:
     metadata, library = loaded(specification, 1)
     address, shapes = library.address('kernel'), metadata['shapes']
     types = [ctypes.c_void_p] * (len(specification.inputs) + len(shapes))
-    return SampleProgram(library, address, ctypes.CFUNCTYPE(None, *types)(address), shapes)
+    function = ctypes.CFUNCTYPE(None, *types)(address)
+    return SampleProgram(library, address, library.address('kernel_table'), function, shapes)
 
 
 def compile_stack_program(specification: KernelSpecification) -> StackProgram:
@@ -376,7 +379,7 @@ def generated(
 ) -> tuple[dict[str, Any], bytes]:
     """Return the metadata of a program, and its machine code."""
     if lanes == 1:
-        ir = llvm_ir.scalar_kernel(recorded, 'kernel', native.opaque_pointers())
+        ir = llvm_ir.scalar_kernel(recorded, 'kernel', native.opaque_pointers(), table=True)
     else:
         ir = llvm_ir.stack_kernel(recorded, 'kernel', lanes, native.opaque_pointers(), uniform)
     count = recorded.operation_count

@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 from ..types import Array
-from .cpython.writer import EntryWriter
 from .kernels import Kernel, NativeKernel
-from .llvm import native
 from .typed.library import PythonCode
 from .typed.records import Opaque
 
@@ -27,12 +25,7 @@ class TableCall(Opaque):
     def __init__(self, kernel: NativeKernel) -> None:
         self._kernel = kernel  # kept alive
         self.count = len(kernel.specification.inputs) + len(kernel.shapes)
-        w = EntryWriter(native.opaque_pointers())
-        arguments = [('i64', w.read('i64', '%addresses', 8 * k)) for k in range(self.count)]
-        w.call('void', kernel.sample_program.address, *arguments)
-        lines = ['define void @call(i64 %addresses) {', 'entry:', *w.lines, '  ret void', '}']
-        self._library = native.Library(native.joined([native.emitted('\n'.join(lines), opt=0)]))
-        self.address = self._library.address('call')
+        self.address = kernel.sample_program.table_address
 
 
 class KernelCode(Opaque):

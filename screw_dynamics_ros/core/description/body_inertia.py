@@ -22,6 +22,9 @@ POINT_RADIUS = 1e-6
 #: Asymmetry of an inertia matrix by rounding, relative to its largest entry.
 SYMMETRY_TOLERANCE = 1e-9
 
+#: kg/m^3
+STEEL_DENSITY = 7850.0
+
 _UPPER = np.triu_indices(3)
 
 _CHECK_TENSOR = (
@@ -86,6 +89,34 @@ class Inertia:
     def numbers(self) -> tuple[float, list[float], list[list[float]]]:
         """Return mass, center of mass and matrix as plain numbers, to the last digit."""
         return self.mass, self.com.tolist(), self.matrix.tolist()
+
+
+def principal_axes(inertia: Inertia) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the principal moments (3,) [kg m^2], ascending, and their axes, columns (3, 3).
+
+    The axes are a right-handed frame.
+    """
+    moments, axes = np.linalg.eigh(inertia.matrix)
+    axes[:, 2] *= np.sign(np.linalg.det(axes))
+    return moments, axes
+
+
+def equivalent_ellipsoid(
+    inertia: Inertia,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the homogeneous ellipsoid with this inertia: semi-axes (3,) [m], axes (3, 3).
+
+    A principal moment of its mass m is m / 5 times the squares of the other two semi-axes. The mass
+    must be positive; semi-axes that no body has are 0.
+    """
+    moments, axes = principal_axes(inertia)
+    squares = 2.5 / inertia.mass * (moments.sum() - 2.0 * moments)
+    return np.sqrt(np.maximum(squares, 0.0)), axes
+
+
+def sphere_radius(mass: float) -> float:
+    """Return the radius [m] of a sphere of steel with a mass [kg]."""
+    return float(np.cbrt(0.75 / np.pi * mass / STEEL_DENSITY))
 
 
 def inertia_fault(inertia: Inertia) -> tuple[str, str] | None:

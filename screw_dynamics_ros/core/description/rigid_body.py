@@ -26,7 +26,7 @@ from ..lie import points, screws, se3, so3
 from ..lie._arrays import as_float_stack, check_pose
 from ..reproducible import product
 from ..types import Array
-from .body_inertia import SYMMETRY_TOLERANCE, Inertia, inertia_fault
+from .body_inertia import SYMMETRY_TOLERANCE, Inertia, inertia_fault, principal_axes
 
 #: The ten parameters in which the equations of motion are linear: mass, first and second moments.
 PARAMETERS = ('m', 'mx', 'my', 'mz', 'Ixx', 'Ixy', 'Ixz', 'Iyy', 'Iyz', 'Izz')
@@ -209,8 +209,7 @@ class RigidBody(Inertia):
         >>> RigidBody(1, [0, 0, 0], np.diag([3.0, 1.0, 2.0])).principal_frame().moments
         array([1., 2., 3.])
         """
-        moments, axes = np.linalg.eigh(self.matrix)
-        axes[:, 2] *= np.sign(np.linalg.det(axes))
+        moments, axes = principal_axes(self)
         return PrincipalFrame(se3.pose(axes, self.com), moments)
 
     # --- motion ----------------------------------------------------------------------------------

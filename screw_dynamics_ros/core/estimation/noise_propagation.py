@@ -30,6 +30,8 @@ from ..compile.typed.functions import Floats, typed
 from ..compile.typed.records import Record
 from .low_pass import PASS_WEIGHTS, LowPassSteps
 from .observers.steps import ObserverSteps
+from .residual_model import add_covariance
+from .residual_offset import ResidualOffset
 
 NO_SAMPLE = -2  # not the number of a sample, nor of one before
 
@@ -128,12 +130,17 @@ def set_row(v: NoiseVariance, i: int, is_start: bool) -> None:
 
 
 class TorqueNoise(Record):
-    """The covariance of external torques for given deviations of efforts and velocities.
+    """The covariance of external torques in the current state.
 
-    Propagated through observer and filters, from sample to sample.
+    That of noise is the one that the observer estimates, because filters only reduce it. Otherwise
+    the deviations of efforts and velocities are propagated through observer and filters, from
+    sample to sample. The covariance of the residual model is added, or without one the known
+    variances of the model and those of the map.
 
     Attributes
     ----------
+    number : int
+        Of the state whose covariance is computed.
     efforts, momenta : NoiseVariance
     steps : ObserverSteps
         Of the observer.
@@ -143,10 +150,17 @@ class TorqueNoise(Record):
         Standard deviations [N m, N] and [rad/s, m/s].
     inertia : (n^2,) array or None
         The mass matrix that maps errors of velocities; None for observers without stages.
+    estimated : (n^2,) array or None
+        The covariance that the observer estimates.
+    variances : (n,) array
+        Variances due to model errors, 0 if they are unknown.
+    offset : ResidualOffset
+        Subtracted from the torques.
     covariance : (n^2,) array
         [(N m)^2, N^2].
     """
 
+    number: int
     efforts: NoiseVariance
     momenta: NoiseVariance
     steps: ObserverSteps
@@ -154,11 +168,35 @@ class TorqueNoise(Record):
     effort_deviations: Floats
     velocity_deviations: Floats
     inertia: Floats | None
+    estimated: Floats | None
+    variances: Floats
+    offset: ResidualOffset
     covariance: Floats
 
     def __init__(self, steps: ObserverSteps, filters: Sequence[LowPassSteps]) -> None:
-        self.steps, self.filters = steps, tuple(filters)
+        self.number, self.steps, self.filters = NO_SAMPLE, steps, tuple(filters)
         self.efforts, self.momenta = (NoiseVariance(1 + len(filters)) for _ in range(2))
+
+
+@typed
+def update_covariance(t: TorqueNoise, number: int, state: Floats) -> None:
+    """Set the covariance of the joint state with this number, unless that is done."""
+    if t.number == number:
+        return
+    t.number = number
+    n = len(t.variances)
+    if t.estimated is None:
+        set_noise_covariance(t, number)
+    else:
+        for k in range(n * n):
+            t.covariance[k] = t.estimated[k]
+    found = t.offset.model
+    if found is not None:
+        add_covariance(found, state, t.covariance)
+        if len(found.last) > 0:
+            return
+    for k in range(n):
+        t.covariance[(n + 1) * k] += t.variances[k]
 
 
 @typed

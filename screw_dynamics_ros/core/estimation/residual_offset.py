@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import math
-
 from ..compile.typed.functions import Floats, typed
 from ..compile.typed.records import Record
-from .residual_model import ResidualModel, add_model, advance_model, set_doubts
+from .residual_model import ResidualModel, add_model, advance_model
 
 
 class ResidualOffset(Record):
@@ -21,16 +19,11 @@ class ResidualOffset(Record):
         The active model.
     constant, offset : (n,) arrays
         Added to the residual, and the sum, an input of the program [N m, N].
-    effort_deviations, observed : (n,) arrays
-        Deviations of efforts without a model, and those that the observer reads; empty if it reads
-        none.
     """
 
     model: ResidualModel | None
     constant: Floats
     offset: Floats
-    effort_deviations: Floats
-    observed: Floats
 
 
 @typed
@@ -39,11 +32,6 @@ def advance_offset(o: ResidualOffset, state: Floats, elapsed: int) -> None:
     m = o.model
     if m is not None:
         advance_model(m, state, elapsed)
-        if len(o.observed) > 0 and len(m.last) > 0:
-            set_doubts(m)
-            for j in range(len(m.last)):
-                a = o.effort_deviations[j]
-                o.observed[j] = math.sqrt(a * a + m.deviations[j] * m.deviations[j])
     set_offset(o, state)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..description.robot_description import Finding, RobotDescription
+from ..state_checks import joints_subject
 from ..statistics.intervals import between
 from ..tree.multibody_tree import GROUND
 from ..types import Array
@@ -19,7 +20,6 @@ from .effort_equations import EffortEquations
 from .effort_fit import EffortFit
 from .effort_problem import MASS_DEVIATION
 from .result import Torques, quantiles, scale_intervals
-from .state_checks import joints_subject
 from .unknowns import Unknowns
 
 #: Speed relative to the smoothing from which dry friction is constant.

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from ..description.friction import FRICTION, Friction, FrictionTerm
 from ..description.robot_description import Finding
+from ..state_checks import joints_subject
 from ..statistics.jackknife import time_blocks
 from ..types import Array
 from .effort_equations import EffortEquations
 from .result import DynamicIdentification
-from .state_checks import joints_subject
 from .unknowns import EffortModel, Unknowns
 
 FOLDS = 5

@@ -20,16 +20,16 @@ from ..description.drives import Drive
 from ..description.rigid_body import RigidBody
 from ..description.robot_description import Finding, RobotDescription
 from ..errors import ArgumentError
-from ..tree.joint_limits import Coordinates
-from ..tree.multibody_tree import Tree
-from ..types import Array
-from .state_checks import (
+from ..state_checks import (
     JointMotion,
     joints_subject,
     range_findings,
     velocity_fault,
     velocity_fault_findings,
 )
+from ..tree.joint_limits import Coordinates
+from ..tree.multibody_tree import Tree
+from ..types import Array
 
 #: A joint has moved if its range is larger [rad, m].
 MIN_RANGE = 1e-3

@@ -334,7 +334,8 @@ def _fitted_joint(rows: ResidualRows, j: int, recordings: int) -> FittedJoint:
     if recordings:
         plain = _held_out(X[:, :1], y, rows.recording, np.zeros(1))
         others = _held_out(X, y, rows.recording, chosen) if is_better else plain
-        stated = errors * max(math.sqrt(_rms(others) / _rms(errors)), 1.0)
+        if _rms(others) > _rms(errors):
+            stated = others
         parts = [rows.recording == k for k in range(recordings)]
         of_recordings = np.array([[_rms(x[part]) for x in (plain, others)] for part in parts])
     inverse = np.linalg.inv(X.T @ X + np.diag(chosen) * len(y))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import check_count
-from ..compile.calls import compiled_call, compiled_into
+from ..compile.calls import checked_single, compiled_call, compiled_into
 from ..compile.kernels import KernelSpecification, make_kernel
 from ..compile.sources import origin
 from ..compile.table_call import TableCall, table_call
@@ -139,9 +139,6 @@ class FusedKernel:
         tuple.
     backend : str
         That of the robot, or 'reference' if the function of a large robot is too long to compile.
-    run : callable
-        ``run(*inputs, *results)`` writes one sample into arrays of `shapes`, for loops with
-        allocated arrays.
     """
 
     def __init__(
@@ -157,7 +154,18 @@ class FusedKernel:
         self.inputs = tuple(name for name, _ in specification.inputs)
         self.shapes = tuple(self._kernel.shapes)
         self.backend = self._kernel.backend
-        self.run = compiled_into(self._kernel)
+
+    @cached_property
+    def run(self) -> Callable[..., None]:
+        """``run(*inputs, *results)`` writes one sample into arrays of `shapes`.
+
+        For loops with allocated arrays.
+        """
+        return compiled_into(self._kernel)
+
+    def once(self, *inputs: ArrayLike) -> tuple[Array, ...]:
+        """Return new arrays for one sample, as a call does; no code is compiled for the call."""
+        return checked_single(self._kernel, *inputs)
 
     @cached_property
     def table_call(self) -> TableCall | None:

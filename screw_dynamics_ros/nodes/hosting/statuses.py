@@ -12,7 +12,7 @@ from rclpy.logging import get_logger
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy
 
-from screw_dynamics_ros.core.identification.state_checks import velocity_fault_findings
+from screw_dynamics_ros.core.state_checks import velocity_fault_findings
 from screw_dynamics_ros.ros.description import DescriptionSource
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from screw_dynamics_ros.core.identification.state_checks import JointMotion, VelocityComparison
+from screw_dynamics_ros.core.state_checks import JointMotion, VelocityComparison
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper

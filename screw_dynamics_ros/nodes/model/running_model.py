@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -176,9 +175,7 @@ class RunningModel(ScalarJoints):
         """Prepare a call without arguments: inputs and results are always the same arrays."""
         if self._kernel is not None:
             inputs = [self._inputs[name] for name in self._kernel.inputs]
-            arrays = [*inputs, *self.results.values()]
-            self._compute = partial(self._kernel.run, *arrays)
-            self.addresses = AddressTable(arrays)
+            self.addresses = AddressTable([*inputs, *self.results.values()])
 
     def _call(self) -> None:
         """Evaluate a kernel that is no machine code, or needs the state of the whole robot."""
@@ -189,7 +186,9 @@ class RunningModel(ScalarJoints):
         """Compute all results for the current state; return whether they are finite."""
         if self._kernel is None:
             return True
-        self._compute()
+        inputs = (self._inputs[name] for name in self._kernel.inputs)
+        for target, result in zip(self.results.values(), self._kernel.once(*inputs)):
+            target[...] = result
         return math.isfinite(self.total)
 
     def results_at(
@@ -204,7 +203,7 @@ class RunningModel(ScalarJoints):
         state = {'q': self.whole_q(q), 'v': self.moving_v(v)}
         inputs = {**self._inputs, **state, **parameters}
         return dict(
-            zip(self.results, self._kernel(*(inputs[name] for name in self._kernel.inputs)))
+            zip(self.results, self._kernel.once(*(inputs[name] for name in self._kernel.inputs)))
         )
 
 

@@ -92,6 +92,9 @@ class PerJoint:
 #: Calibration of efforts: torque = scale * effort + offset.
 EFFORTS = PerJoint('effort_joints', ('effort_scale', 'effort_offset'), may_repeat=True)
 
+#: Thresholds of flags [N m, N].
+FLAGS = PerJoint('flag_joints', ('contact_thresholds', 'collision_thresholds'))
+
 
 def effort_calibration(
     values: Mapping[str, Any], joints: Sequence[str]

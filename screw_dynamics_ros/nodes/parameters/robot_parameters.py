@@ -25,7 +25,7 @@ from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.drivers import FACTS, presets
 from screw_dynamics_ros.ros.parameter_files import read_parameters
 
-from .per_joint import EFFORTS, effort_calibration
+from .per_joint import EFFORTS, FLAGS, effort_calibration
 
 JOINTS, PREFIX = 'drive_joints', 'drives.'
 HALF_WIDTHS = 'half_widths'  # of intervals, by joint and parameter, which only `identify` uses
@@ -56,7 +56,8 @@ class RobotParameters:
                 name.startswith(PREFIX) and name.removeprefix(PREFIX).rpartition('.')[0] in joints
             )
         }
-        for names, numbers in ((JOINTS, ()), (EFFORTS.names, EFFORTS.numbers)):
+        each_joint = (EFFORTS.names, EFFORTS.numbers), (FLAGS.names, FLAGS.numbers)
+        for names, numbers in ((JOINTS, ()), *each_joint):
             kept = [name not in joints for name in values.get(names, ())]
             for each in (names, *numbers):
                 if kept and len(values.get(each, ())) == len(kept):  # else refused later

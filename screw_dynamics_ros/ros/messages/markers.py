@@ -12,6 +12,7 @@ from itertools import accumulate
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Point, Pose, Quaternion
+from numpy.typing import ArrayLike
 from rclpy.serialization import serialize_message
 from std_msgs.msg import ColorRGBA, Header
 from visualization_msgs.msg import Marker, MarkerArray
@@ -115,9 +116,11 @@ def delete_all() -> bytes:
     return serialize_message(MarkerArray(markers=[Marker(action=Marker.DELETEALL)]))
 
 
-def draw_ellipsoid(numbers: Array, quaternion: Array, semi_axes: Array) -> None:
-    """Write an ellipsoid around the origin: orientation and lengths (3,) of its semi-axes."""
-    numbers[:3] = 0.0
+def draw_ellipsoid(
+    numbers: Array, quaternion: Array, semi_axes: Array, center: ArrayLike = 0.0
+) -> None:
+    """Write an ellipsoid: orientation (x, y, z, w), lengths (3,) of its semi-axes, center (3,)."""
+    numbers[:3] = center
     numbers[3:7] = quaternion
     numbers[7:] = np.maximum(2.0 * semi_axes, MIN_THICKNESS)
 

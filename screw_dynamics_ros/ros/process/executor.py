@@ -252,10 +252,13 @@ def running_aside(nodes: Sequence[Node]) -> Iterator[None]:
 
 
 def settle() -> None:
-    """Exclude all existing objects from garbage collection.
+    """Exclude all existing objects from garbage collection; return unused memory to the system.
 
-    Otherwise full collections take tens of milliseconds, during which no joint state is processed.
+    Otherwise full collections take tens of milliseconds, during which no joint state is processed,
+    and the process keeps 10 MB that a compilation has used.
     """
     gc.unfreeze()
     gc.collect()
     gc.freeze()
+    with suppress(AttributeError):  # of the GNU C library only
+        ctypes.CDLL(None).malloc_trim(0)

@@ -393,6 +393,8 @@ def test_outputs_are_not_overwritten(tmp_path, recorded, refused):
         (['--set', 'payload_mass=heavy'], 'is not a number'),
         (['--set', 'effort_condition=currents'], "'currents' is not a condition NAME=VALUE"),
         (['--urdf', '/none.urdf'], 'argument --urdf: cannot read the description /none'),
+        (['--set', 'release_ratio=1'], 'release_ratio must be less than 1'),
+        (['--set', 'contact_thresholds=1,x'], 'is not numbers separated by commas'),
         (['--set', 'state_timeout=-1'], 'state_timeout must be a finite number >= 0'),
     ],
 )
@@ -400,8 +402,28 @@ def test_bad_arguments_are_named(tmp_path, recorded, unusable, options, text):
     assert text in unusable(main, recorded(), '-o', tmp_path / 'out.mcap', *options)
 
 
-def test_an_output_or_a_table_is_needed(recorded, unusable):
-    assert 'argument -o: give an output, or a table with --parquet' in unusable(main, recorded())
+def test_without_an_output_contacts_are_reported(tmp_path, recorded, capsys, refused):
+    """Thresholds as parameters; noise of the efforts has a deviation of 1 N m."""
+    source = recorded()
+    before = sorted(tmp_path.iterdir())
+    assert main([str(source)]) == DONE
+    assert f'contacts: none in {COUNT} states with external torques' in capsys.readouterr().out
+    joint = Robot.from_urdf(PANDA).joint_names[1]
+    given = {'flag_joints': joint, 'contact_thresholds': '0.2', 'contact_duration': '0',
+             'release_duration': '0', 'release_ratio': '0.9', 'contact_share': '0'}  # fmt: skip
+    words = [word for pair in given.items() for word in ('--set', '='.join(pair))]
+    assert main([str(source), *words]) == DONE
+    lines = re.findall(r'contact from .*', capsys.readouterr().out)
+    shape = rf'contact from \d+\.\d\d to \d+\.\d\d s: {joint} -?\S+ N m \(threshold 0\.2\)'
+    assert lines
+    assert all(re.fullmatch(shape, each) for each in lines)
+    assert main([str(source), '--outputs', 'gravity']) == DONE
+    assert 'contact' not in capsys.readouterr().out
+    assert main([str(source), '--set', 'contact_share=0']) == DONE
+    assert 'contacts: no joint has an effort limit; set flag_joints' in capsys.readouterr().out
+    words[1] = 'flag_joints=elbow'
+    assert "flag_joints: the robot has no joint 'elbow'" in refused(main, source, *words)
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_more_messages_than_the_metadata_states(tmp_path, recorded, refused):

@@ -99,7 +99,7 @@ def test_topics_in_a_namespace(namespace, start):
         for key in ('Topic', 'Description Topic')
         if key in each
     ]
-    assert len(topics) == 3
+    assert len(topics) == 4
     assert all(topic.startswith(start) and '//' not in topic for topic in topics)
     assert f'{start}robot_description' in topics
 

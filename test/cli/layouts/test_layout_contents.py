@@ -222,7 +222,16 @@ def test_sizes_of_rviz():
     displays = {each['Class'].rpartition('/')[2]: each for each in manager['Displays']}
     assert displays['TF']['Marker Scale'] == 0.3
     assert displays['Grid']['Cell Size'] == 0.5
-    view = manager['Views']['Current']
+    effort = displays['Effort']
+    assert (effort['Topic']['Value'], effort['Robot Description']) == (
+        '/cell/joint_states',
+        '/cell/robot_description',
+    )
+    assert (effort['Scale'], effort['Width'], 'TF Prefix' in effort) == (0.3, 0.01, False)
+    manager = yaml.safe_load(rviz.layout(ROBOT, LayoutNames('/cell', 'left/', 'odom')))
+    shown = {each['Name']: each for each in manager['Visualization Manager']['Displays']}
+    assert {shown[name]['TF Prefix'] for name in ('Robot', 'Measured efforts')} == {'left'}
+    view = manager['Visualization Manager']['Views']['Current']
     assert (view['Distance'], view['Focal Point']) == (2.2, {'X': 0.25, 'Y': 0.0, 'Z': 0.5})
 
 

@@ -35,7 +35,7 @@ from screw_dynamics_ros.cli.view.state import (
 )
 from screw_dynamics_ros.cli.view.viewer import MAX_PORTS, Viewer, free_port
 from screw_dynamics_ros.core import ArgumentError, Robot, bundled_urdf
-from screw_dynamics_ros.core.lie import se3
+from screw_dynamics_ros.core.lie import quaternions, se3
 from screw_dynamics_ros.entry import UNUSABLE
 
 LOCAL_HOST, PORT = '127.0.0.1', 18100
@@ -110,6 +110,31 @@ def test_the_standard_deviation_of_a_force_at_its_head(viewer):
     source.show()
     viewer.draw()
     assert not node.visible
+
+
+def test_masses_and_inertias(viewer):
+    """A sphere in each link and one in the robot; the ellipsoids have the inertias of the links."""
+    source, scene = viewer.source, viewer.scene
+    robot, q = source.robot, source.latest().q
+    source.show()
+    scene.show_masses = scene.show_inertias = True
+    viewer.draw()
+    links = [link for link in robot.description.links if link.inertia is not None]
+    assert len(scene.masses.nodes) == len(links) + 1 == len(scene.inertias.nodes) + 1
+    np.testing.assert_allclose(scene.masses.nodes[-1].position, robot.center_of_mass(q), atol=1e-6)
+    for mass, node, link in zip(scene.masses.nodes, scene.inertias.nodes, links):
+        pose, body = robot.link_pose(q, link.name), link.inertia
+        center = pose[:3, :3] @ body.com + pose[:3, 3]
+        np.testing.assert_allclose(mass.position, center, atol=1e-6)
+        np.testing.assert_allclose(node.position, center, atol=1e-6)
+        R = quaternions.to_matrix(np.roll(node.wxyz, -1))
+        squares = R * np.square(node.scale) @ R.T
+        matrix = body.mass / 5.0 * (np.trace(squares) * np.eye(3) - squares)
+        np.testing.assert_allclose(matrix, pose[:3, :3] @ body.matrix @ pose[:3, :3].T, atol=1e-6)
+    scene.show_masses = scene.show_inertias = False
+    source.show()
+    viewer.draw()
+    assert not any(node.visible for node in (*scene.masses.nodes, *scene.inertias.nodes))
 
 
 def test_diagnostics_are_text(viewer):

@@ -42,7 +42,9 @@ def torques() -> np.ndarray:
 
 
 def kinds(folder: Path) -> list[str]:
-    return sorted(path.suffix for path in folder.iterdir())
+    """Return the kinds of files, without those of entry points and of the processor."""
+    others = '.typed', '.host'
+    return sorted(path.suffix for path in folder.iterdir() if path.suffix not in others)
 
 
 def nothing_is_recorded(monkeypatch) -> None:
@@ -372,7 +374,8 @@ def test_the_cache_stays_below_its_size(folder, monkeypatch):
     for path in old:
         os.utime(path, (1, 1))
     size = sum(path.stat().st_size for path in old)
-    monkeypatch.setattr(disk, 'LARGEST_SIZE', int(1.8 * size))
+    again = sum(path.stat().st_size for path in old if path.suffix != '.typed')  # entry points
+    monkeypatch.setattr(disk, 'LARGEST_SIZE', int(size + 0.8 * again))
     Robot(random_description(1, 3), backend='native').gravity_torques([0.1, 0.2, 0.3])
     assert not any(path.exists() for path in old if path.suffix == '.program')
     assert sum(path.stat().st_size for path in folder.iterdir()) <= 1.8 * size

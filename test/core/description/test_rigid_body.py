@@ -10,6 +10,11 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Robot
+from screw_dynamics_ros.core.description.body_inertia import (
+    Inertia,
+    equivalent_ellipsoid,
+    sphere_radius,
+)
 from screw_dynamics_ros.core.description.rigid_body import PARAMETERS, RigidBody, regressor
 from screw_dynamics_ros.core.dynamics import spatial_inertia as recursion
 from screw_dynamics_ros.core.errors import ArgumentError, InertiaError, UnknownNameError
@@ -55,6 +60,20 @@ def test_center_of_mass_of_a_chain():
         close(total.com, robot.center_of_mass(q))
         close(total.com, sum(x.first_moment for x in links) / sum(x.mass for x in links))
         close(total.mass, robot.total_mass)
+
+
+def test_the_ellipsoid_with_an_inertia():
+    """A homogeneous ellipsoid of 2 kg: m / 5 (b^2 + c^2), by hand; in turned axes, too."""
+    R = so3.exp([0.3, -0.2, 0.5])
+    semi_axes, axes = equivalent_ellipsoid(
+        Inertia(2.0, np.zeros(3), R @ np.diag([0.02, 0.04, 0.052]) @ R.T)
+    )
+    close(semi_axes, [0.3, 0.2, 0.1])
+    close(axes * semi_axes**2 @ axes.T, R * [0.09, 0.04, 0.01] @ R.T)
+    close(np.linalg.det(axes), 1.0)
+    thin, _ = equivalent_ellipsoid(Inertia(2.0, np.zeros(3), np.diag([0.01, 0.02, 0.5])))
+    assert thin[-1] == 0.0  # no body has it
+    close(sphere_radius(7850.0 * 4.0 / 3.0 * np.pi * 0.1**3), 0.1)
 
 
 def test_inertia_of_a_box():

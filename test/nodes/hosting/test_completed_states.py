@@ -257,12 +257,6 @@ def test_a_residual_model_needs_no_python(pair, observer):
     found, mapper = model.model, both.loop.host.mapper
     assert abs(found.memory[:2]).max() > 0.5
     np.testing.assert_allclose(record.offset, found.residual(mapper.q), rtol=1e-14)
-    if observer == 'kalman':
-        squares = record.effort_deviations**2 + found.deviations**2
-        np.testing.assert_allclose(record.observed, np.sqrt(squares), rtol=1e-14)
-        with STATE_LOCK:
-            model.drop()
-        np.testing.assert_array_equal(record.observed, record.effort_deviations)
 
 
 def test_a_filtered_reduced_wrench_needs_no_python(pair):

@@ -401,6 +401,8 @@ def test_another_publisher_is_followed_when_the_first_has_died(rig):
 
     rig.wait(is_followed)
     assert rig.chunks.is_moving
+    other.publish(chunk([]))  # when it is refused, all of those before have arrived
+    rig.wait(lambda: rig.counts['refused'])
 
 
 # --- goals ----------------------------------------------------------------------------------------

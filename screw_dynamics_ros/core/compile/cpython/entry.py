@@ -43,8 +43,8 @@ def entry_ir(
     result: Result,
     fallback: Callable[..., Any],
     stacks: StackTable | None = None,
-) -> str:
-    """Return IR of `i64 entry(i64 self, i64 args, i64 nargs, i64 kwnames)`.
+) -> tuple[str, list[int]]:
+    """Return IR of `i64 entry(i64 self, i64 args, i64 nargs, i64 kwnames)`, and its addresses.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def entry_ir(
         address = kernel.write_look_up(w, count, 'other', 'single')
     else:
         w.require_equal('i64', '%nargs', count, 'enough')
-        address = str(kernel)
+        address = w.outside(kernel)
     found = iter(
         w.data_of_array(w.read('i64', '%args', 8 * k), shape, f'a{k}', k >= len(shapes))
         for k, shape in enumerate([*shapes, *targets])
@@ -101,33 +101,35 @@ def entry_ir(
         + w.call(
             'i64',
             vectorcall(fallback),
-            ('i64', id(fallback)),
+            ('i64', w.outside(id(fallback))),
             ('i64', '%args'),
             ('i64', '%nargs'),
             ('i64', '%kwnames'),
         )
     )
-    return '\n'.join(
+    ir = '\n'.join(
         [
             *w.globals,
+            *w.link(),
             'define i64 @entry(i64 %self, i64 %args, i64 %nargs, i64 %kwnames) {',
             'entry:',
             *w.lines,
             '}',
         ]
     )
+    return ir, w.addresses
 
 
 def _fixed(w: EntryWriter, address: int, gravity: str) -> str:
     """Return the data address of the array in the keyword `gravity`, or a fixed one."""
-    given, before = w.read('i64', gravity), w.block
+    given, known, before = w.read('i64', gravity), w.outside(address), w.block
     w.do(f'br i1 {w.compare("eq", given, 0)}, label %fixed, label %gravity')
     w.label('gravity')
     data = w.data_of_array(given, (GRAVITY_SIZE,), 'gravity', False)
     after = w.block
     w.go_to('fixed')
     w.label('fixed')
-    return w(f'phi i64 [{address}, %{before}], [{data}, %{after}]')
+    return w(f'phi i64 [{known}, %{before}], [{data}, %{after}]')
 
 
 def _write_call(
@@ -146,7 +148,7 @@ def _write_call(
     data = [place for place, _ in inputs] + targets
     returned: int | str
     if isinstance(result, list):
-        returned = id(None)
+        returned = w.outside(id(None))
         w.call('void', api['Py_IncRef'], ('i64', returned))
     elif result == ():
         w.require_equal('i64', w.read('i64', out), 0, 'number')
@@ -195,7 +197,7 @@ def _results(
         w.go_to('no_memory')
     w.label('given')
     if not alone:
-        w.require_equal('i64', w.read('i64', out, TYPE), id(tuple), 'out_tuple')
+        w.require_equal('i64', w.read('i64', out, TYPE), w.outside(id(tuple)), 'out_tuple')
         w.require_equal('i64', w.read('i64', out, TUPLE_SIZE), len(shapes), 'out_count')
     known = list(inputs)
     for k, shape in enumerate(shapes):
@@ -225,11 +227,11 @@ def _require_apart(w: EntryWriter, arrays: Sequence[tuple[str, int]], block: str
 def _write_stacks(w: EntryWriter, stacks: StackTable, count: int) -> None:
     """Write the call of the function for stacks; the block `python` follows."""
     record = stacks.records.write_look_up(w, count, 'python', 'stacked')
-    function = w.read('i64', str(stacks.address))
+    table = w.outside(stacks.address)
     result = w.call(
         'i64',
-        function,
-        ('i64', stacks.address),
+        w.read('i64', table),
+        ('i64', table),
         ('i64', record),
         ('i64', '%args'),
         ('i64', '%nargs'),
@@ -247,11 +249,15 @@ class _Code:
     """
 
     def __init__(
-        self, name: str, doc: str, ir: str, fallback: Callable[..., Any], kept: tuple[Any, ...]
+        self,
+        name: str,
+        doc: str,
+        library: native.Library,
+        fallback: Callable[..., Any],
+        kept: tuple[Any, ...],
     ) -> None:
         self.kept, self.owner = kept, getattr(fallback, '__self__', None)
-        code = native.emitted(ir, opt=0)  # compiles in a third of the time; calls take 2 ns more
-        self.library = native.Library(native.joined([code]))
+        self.library = library
         self.definition = _MethodDef(
             name.encode(),
             self.library.address('entry'),
@@ -285,8 +291,10 @@ def entry_point(
 
     `fallback` must not refer to the returned function, not even indirectly. `kept` is kept alive.
     """
-    ir = entry_ir(kernel, arguments, result, fallback, stacks)
-    code = _Code(name, doc, ir, fallback, (fallback, kernel, kept, stacks))
+    ir, addresses = entry_ir(kernel, arguments, result, fallback, stacks)
+    made = native.machine_code(ir, opt=0)  # in a third of the time; calls take 2 ns more
+    library = native.Library(made, addresses)
+    code = _Code(name, doc, library, fallback, (fallback, kernel, kept, stacks))
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = (
         ctypes.py_object,

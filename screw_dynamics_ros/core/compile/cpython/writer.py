@@ -72,9 +72,9 @@ class Addresses:
             here, after = f'{name}_{given}', f'{name}_not_{given}'
             w.unless(w.compare('eq', '%nargs', first + given), after, here)
             if given == 0:
-                address = w.read('i64', str(ctypes.addressof(self.only)))
+                address = w.read('i64', w.outside(ctypes.addressof(self.only)))
             else:
-                table = str(id(self.by_first if given == 1 else self.by_second))
+                table = w.outside(id(self.by_first if given == 1 else self.by_second))
                 for k in reversed(range(given)):
                     key = w.read('i64', '%args', 8 * (first + k))
                     table = w.call('i64', c_api()['PyDict_GetItem'], ('i64', table), ('i64', key))
@@ -93,6 +93,16 @@ class Addresses:
 Shape = tuple[int, ...]
 
 
+def linked(names: Sequence[str], opaque_pointers: bool) -> list[str]:
+    """Return IR of global variables, and of `link`, which `Library` calls with their values."""
+    w = EntryWriter(opaque_pointers)
+    for k, name in enumerate(names):
+        address = w.read('i64', '%addresses', 8 * k)
+        w.do(f'store i64 {address}, {w.pointer("i64")} @{name}')
+    variables = [f'@{name} = internal global i64 0' for name in names]
+    return [*variables, 'define void @link(i64 %addresses) {', *w.lines, '  ret void', '}']
+
+
 class EntryWriter(Writer):
     """Writes C-like code on integers that are addresses, the same for typed and opaque pointers.
 
@@ -100,6 +110,8 @@ class EntryWriter(Writer):
     ----------
     globals : list of str
         Lines before the function.
+    addresses : list of int
+        Those outside of the code, which `linked` code gets when it is loaded.
     block : str
         The current basic block.
     """
@@ -107,7 +119,19 @@ class EntryWriter(Writer):
     def __init__(self, opaque_pointers: bool) -> None:
         super().__init__(opaque_pointers)
         self.globals: list[str] = []
+        self.addresses: list[int] = []
         self.block = 'entry'
+
+    def outside(self, address: int) -> str:
+        """Return an address that differs from process to process."""
+        if address not in self.addresses:
+            self.addresses.append(address)
+        number = self.addresses.index(address)
+        return self(f'load i64, {self.pointer("i64")} @outside_{number}')
+
+    def link(self) -> list[str]:
+        """Return IR of `link`, which stores `addresses`."""
+        return linked([f'outside_{k}' for k in range(len(self.addresses))], self.opaque)
 
     def words(self, count: int) -> str:
         """Return the address of memory for `count` 64-bit numbers; to be called first."""
@@ -131,6 +155,7 @@ class EntryWriter(Writer):
 
     def call(self, result: str, address: int | str, *arguments: tuple[str, int | str]) -> str:
         """Call the function at an address with (type, value) arguments; return the result."""
+        address = self.outside(address) if isinstance(address, int) else address
         types = ', '.join(type_ for type_, _ in arguments)
         function = self(f'inttoptr i64 {address} to {self.pointer(f"{result} ({types})")}')
         text = f'call {result} {function}({", ".join(f"{t} {v}" for t, v in arguments)})'
@@ -176,17 +201,16 @@ class EntryWriter(Writer):
         self.do(f'br i1 {condition}, label %{otherwise}, label %{target}')
         self.label(otherwise)
 
-    def require_equal(self, type_: str, value: str, wanted: int, block: str) -> None:
+    def require_equal(self, type_: str, value: str, wanted: int | str, block: str) -> None:
         """Branch to `%other` unless `value` equals `wanted`."""
         self.unless(self(f'icmp eq {type_} {value}, {wanted}'), 'other', block)
 
     def require_floats(self, address: str, block: str, written: bool) -> None:
         """Branch to `%other` unless an object is a C-contiguous float64 array."""
         wanted = C_CONTIGUOUS_AND_ALIGNED | (WRITEABLE if written else 0)
-        self.require_equal('i64', self.read('i64', address, TYPE), id(np.ndarray), f'{block}_array')
-        self.require_equal(
-            'i64', self.read('i64', address, DESCR), id(np.dtype(np.float64)), f'{block}_float'
-        )
+        array, float64 = self.outside(id(np.ndarray)), self.outside(id(np.dtype(np.float64)))
+        self.require_equal('i64', self.read('i64', address, TYPE), array, f'{block}_array')
+        self.require_equal('i64', self.read('i64', address, DESCR), float64, f'{block}_float')
         flags = self(f'and i32 {self.read("i32", address, FLAGS)}, {wanted}')
         self.require_equal('i32', flags, wanted, f'{block}_plain')
 
@@ -203,7 +227,7 @@ class EntryWriter(Writer):
 
     def empty(self, axes: int | str, dimensions: str) -> tuple[str, str]:
         """Allocate a float64 array; return its address, and whether that is not NULL."""
-        float64 = id(np.dtype(np.float64))
+        float64 = self.outside(id(np.dtype(np.float64)))
         self.call('void', c_api()['Py_IncRef'], ('i64', float64))  # PyArray_Empty steals it
         array = self.call(
             'i64',

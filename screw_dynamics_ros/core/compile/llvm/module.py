@@ -57,12 +57,23 @@ MODULE = 3000  # lines of functions that are compiled together
 MANY_CONSTANTS = 1000
 
 
-def scalar_kernel(program: Program, name: str, opaque: bool) -> Iterator[str]:
+def scalar_kernel(program: Program, name: str, opaque: bool, table: bool = False) -> Iterator[str]:
     """Yield IR of `void name(double* input0, ..., double* output0, ...)` for one sample.
 
-    The IR consists of several modules; the last one has the function `name`.
+    The IR consists of several modules; the last one has the function `name`. With `table` it also
+    has `void name_table(double** arrays)`, whose argument is an array of these pointers.
     """
-    yield from _Kernel(packed(chained(program), PACK), 1, opaque).modules(name)
+    kernel = _Kernel(packed(chained(program), PACK), 1, opaque)
+    yield from kernel.modules(name, callers=table_caller(name, kernel, opaque) if table else ())
+
+
+def table_caller(name: str, kernel: _Kernel, opaque: bool) -> list[str]:
+    """Return IR of `name_table`; see `scalar_kernel`."""
+    w = Writer(opaque)
+    P = w.pointer('double')
+    arrays = [f'{P} {w.load_pointer("%arrays", k)}' for k in range(len(kernel.parameters))]
+    call = f'  call void @{name}({", ".join(arrays)})'
+    return [f'define void @{name}_table({P} %arrays) {{', *w.lines, call, '  ret void', '}']
 
 
 def stack_kernel(

@@ -3,24 +3,31 @@
 
 """Compile IR to machine code in this process with llvmlite 0.38 or newer.
 
+LLVM is loaded only to compile, as it takes 50 MB: what code depends on is in the disk cache, too.
 llvmlite holds its own lock during each call and releases the GIL, so that a node can compile in a
 background thread.
 """
 
 from __future__ import annotations
 
+import ctypes
 import inspect
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
+from importlib.util import find_spec
 from io import BytesIO
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from screw_dynamics_ros.pipes import framed, receive
 
 from ...errors import BackendError
+from .. import cache as disk
+from .. import sources
+from .linking import LinkedCode
 
 ENVIRONMENT_VARIABLE = 'SCREW_DYNAMICS_PROCESSOR'
 
@@ -63,19 +70,64 @@ def llvm() -> Any:
     return binding
 
 
+class Host(NamedTuple):
+    """What machine code depends on: LLVM, and this processor in its notation."""
+
+    version: str
+    triple: str
+    processor: str
+    features: str
+
+
+@cache
+def host() -> Host:
+    """Return what LLVM reports, from the disk cache if it is there; raises `BackendError`."""
+    name = _host_key()
+    known = disk.load(name) if name else None
+    if known is not None:
+        return Host(**known[0])
+    binding, features = llvm(), ''
+    with suppress(RuntimeError):
+        features = binding.get_host_cpu_features().flatten()
+    version = '.'.join(map(str, binding.llvm_version_info))
+    found = Host(version, binding.get_process_triple(), binding.get_host_cpu_name(), features)
+    if name:
+        disk.store(name, found._asdict(), b'')
+    return found
+
+
+def _host_key() -> str:
+    """Return the name of `host` in the disk cache, '' if this llvmlite or processor is unknown."""
+    found = find_spec('llvmlite')
+    try:
+        folder = Path(found.origin if found and found.origin else '').parent
+        library = next(folder.glob('binding/*llvmlite*')).stat()
+        with open('/proc/cpuinfo', encoding='ascii', errors='replace') as file:
+            first = file.read(2**14).partition('\n\n')[0].splitlines()  # processor of several
+    except (OSError, StopIteration):
+        return ''
+    version = str(folder), library.st_size, library.st_mtime_ns
+    features = [line for line in first if 'MHz' not in line]
+    return disk.key('host', sources.COMPILING, version, features)
+
+
 def available() -> bool:
     """Return whether llvmlite can be imported."""
     try:
-        llvm()
+        host()
     except BackendError:
         return False
     return True
 
 
-@cache
 def opaque_pointers() -> bool:
     """Return whether this LLVM uses `ptr` (from 15) instead of `double*`."""
-    return llvm().llvm_version_info[0] >= 15
+    return int(host().version.partition('.')[0]) >= 15
+
+
+def is_linked() -> bool:
+    """Return whether this package loads machine code, and not LLVM."""
+    return host().triple.startswith('x86_64') and 'linux' in host().triple
 
 
 def processor() -> tuple[str, str]:
@@ -89,16 +141,16 @@ def processor() -> tuple[str, str]:
 
 @cache
 def _processor(level: str) -> tuple[str, str]:
-    host = host_features()
+    features = host_features()
     if not level:
-        return llvm().get_host_cpu_name(), host
+        return host().processor, features
     if level not in LEVELS:
         raise BackendError(
             f'{ENVIRONMENT_VARIABLE} is {level!r}; choose one of {", ".join(LEVELS)}, or none for '
             'this processor'
         )
     missing = [
-        feature for feature in LEVELS[level].features if f'+{feature}' not in host.split(',')
+        feature for feature in LEVELS[level].features if f'+{feature}' not in features.split(',')
     ]
     if missing:
         raise BackendError(
@@ -108,13 +160,9 @@ def _processor(level: str) -> tuple[str, str]:
     return level, ''
 
 
-@cache
 def host_features() -> str:
     """Return the features of this processor in LLVM's notation."""
-    try:
-        return llvm().get_host_cpu_features().flatten()
-    except RuntimeError:
-        return ''
+    return host().features
 
 
 def simd_lanes() -> int:
@@ -128,9 +176,8 @@ def simd_lanes() -> int:
 
 def target_identity() -> str:
     """Return the dependencies of machine code besides the program: LLVM version and processor."""
-    version = '.'.join(map(str, llvm().llvm_version_info))
     model = target_settings()['codemodel']
-    return f'{llvm().get_process_triple()} {" ".join(processor())} llvm {version} {model}'
+    return f'{host().triple} {" ".join(processor())} llvm {host().version} {model}'
 
 
 def target_settings() -> dict[str, Any]:
@@ -142,7 +189,7 @@ def target_settings() -> dict[str, Any]:
     """
     name, features = processor()
     machine = {'cpu': name, 'features': features, 'opt': 2, 'jit': True}
-    if memory_manager():
+    if is_linked() or memory_manager():
         return {**machine, 'reloc': 'pic', 'codemodel': 'small'}
     return {**machine, 'reloc': 'default', 'codemodel': 'jitdefault'}
 
@@ -151,6 +198,7 @@ def target_settings() -> dict[str, Any]:
 def memory_manager() -> dict[str, bool]:
     """Return the option of llvmlite 0.42 to load code, constants and tables into one block.
 
+    For other processors than those of `linking`.
     LLVM's own manager places each where memory is free. It aborts the process if they are more than
     2 GB apart, as in a process with many threads.
     """
@@ -160,7 +208,7 @@ def memory_manager() -> dict[str, bool]:
 
 def target_machine(opt: int = 2) -> Any:
     """Return a new code generator for `processor`."""
-    target = llvm().Target.from_triple(llvm().get_process_triple())
+    target = llvm().Target.from_triple(host().triple)
     return target.create_target_machine(**{**target_settings(), 'opt': opt})
 
 
@@ -169,13 +217,24 @@ def emitted(module: str, opt: int = 2) -> bytes:
     return target_machine(opt).emit_object(llvm().parse_assembly(with_target(module)))
 
 
+def machine_code(text: str, opt: int = 2) -> bytes:
+    """Return the code of a module for `Library`, from the disk cache if it is there."""
+    key = disk.key('typed', sources.COMPILING, text, opt, target_identity())
+    stored = disk.load(key)
+    if stored is not None and stored[1]:
+        return stored[1]
+    code = joined([emitted(text, opt=opt)])
+    disk.store(key, {}, code)
+    return code
+
+
 def with_target(module: str) -> str:
     """Return a module preceded by its target line.
 
-    On x86-64 it calls functions of other modules and of C through the global offset table: the
-    block of `memory_manager` has space for this table, and none for others.
+    On x86-64 it calls functions of other modules and of C through the global offset table, for
+    which `linking` and the block of `memory_manager` have space, and none for other tables.
     """
-    triple = llvm().get_process_triple()
+    triple = host().triple
     if triple.startswith('x86_64'):
         module = DECLARED.sub(r'\g<0> nonlazybind', module) + GLOBAL_OFFSET_TABLE
     return f'target triple = "{triple}"\n{module}'
@@ -203,19 +262,33 @@ def worker_count() -> int:
 
 
 class Library:
-    """Machine code from `joined`, loaded into the process during the lifetime of this object."""
+    """Machine code from `joined`, loaded into the process during the lifetime of this object.
 
-    def __init__(self, code: bytes) -> None:
+    If there are `addresses`, it has a function `link` that stores them.
+    """
+
+    def __init__(self, code: bytes, addresses: Sequence[int] = ()) -> None:
+        self._load(code)
+        if addresses:
+            link = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.address('link'))
+            link((ctypes.c_uint64 * len(addresses))(*addresses))
+
+    def _load(self, code: bytes) -> None:
+        self._linked = LinkedCode(list(separated(code))) if is_linked() else None
+        if self._linked is not None:
+            self._find: Callable[[str], int | None] = self._linked.addresses.get
+            return
         self._engine = llvm().create_mcjit_compiler(
             llvm().parse_assembly(''), target_machine(), **memory_manager()
         )
         for part in separated(code):
             self._engine.add_object_file(llvm().object_file.ObjectFileRef.from_data(part))
         self._engine.finalize_object()
+        self._find = self._engine.get_function_address
 
     def address(self, name: str) -> int:
         """Return the address of a function; raises `BackendError` if it is not there."""
-        address = self._engine.get_function_address(name)
+        address = self._find(name)
         if not address:
             raise BackendError(f'no function {name!r} in the compiled code')
         return address

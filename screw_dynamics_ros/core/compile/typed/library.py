@@ -12,11 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
-import numpy as np
-
 from ...errors import ArgumentError, BackendError
 from .. import cache as disk
 from .. import sources
+from ..cpython.writer import linked
 from ..llvm import native
 from .external import External, address_in_process, address_of
 from .functions import BOOL, FLOAT, NOTHING, FunctionDeclaration, ValueType, declaration_of, view
@@ -80,14 +79,8 @@ class Module:
     @property
     def text(self) -> str:
         """The module."""
-        w = TypedWriter(self._opaque)
-        variables = []
-        for k, name in enumerate(self.externals):
-            variables.append(f'@{external_name(name)} = internal global i64 0')
-            address = w.read('i64', '%addresses', 8 * k)
-            w.do(f'store i64 {address}, {w.pointer("i64")} @{external_name(name)}')
-        link = ['define void @link(i64 %addresses) {', *w.lines, '  ret void', '}']
-        return '\n'.join([*INTRINSICS, *variables, *self._lines, *link, ''])
+        addresses = linked(list(map(external_name, self.externals)), self._opaque)
+        return '\n'.join([*INTRINSICS, *addresses, *self._lines, ''])
 
 
 class TypedLibrary:
@@ -97,10 +90,7 @@ class TypedLibrary:
         self, symbols: Mapping[FunctionDeclaration, str], code: bytes, addresses: Sequence[int]
     ) -> None:
         self._symbols = symbols
-        self._library = native.Library(code)
-        table = np.array([*addresses, 0], dtype=np.uint64)
-        link = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._library.address('link'))
-        link(address_of(table))
+        self._library = native.Library(code, addresses)
 
     def address(self, function: Callable[..., Any]) -> int:
         """Return the address of a function; booleans are passed as 64-bit integers 0 and 1.
@@ -200,7 +190,7 @@ def compiled(
             'symbols': [module.symbols[each] for each in declarations],
             'externals': list(module.externals),
         }
-        code = machine_code(module.text)
+        code = native.machine_code(module.text)
         if key:
             disk.store(key, header, code)
     given = externals or {}
@@ -247,17 +237,6 @@ def call(code: Callable[..., Any], function: Callable[..., Any], *arguments: Any
         if type_.element is not None:
             view(declaration, k, arguments[k], type_)
     return code(*arguments)
-
-
-def machine_code(text: str) -> bytes:
-    """Return the machine code of a module, from the disk cache if it is there."""
-    key = disk.key('typed', sources.COMPILING, text, native.target_identity())
-    stored = disk.load(key)
-    if stored is not None and stored[1]:
-        return stored[1]
-    code = native.joined([native.emitted(text)])
-    disk.store(key, {}, code)
-    return code
 
 
 def c_type(type_: ValueType) -> Any:

@@ -13,12 +13,24 @@ intensity sigma_d^2, and the errors of momenta are M times those of the velociti
 
     R = M diag(sigma_v^2) M^T.
 
-Over a step of length h (1) is integrated exactly. The update has Joseph form, which keeps
-covariances symmetric and positive semidefinite in spite of rounding errors of the gain.
+Over a step of length h (1) is integrated exactly. The covariance of (1) determines the gains K of
+p and G of d. It follows from sigma_d, whether or not the external torques change.
+
+The covariance that is stated is that of the errors (e_p, e_d) for a constant external torque, which
+the filter with these gains has by noise and by the start. With the mean n of two samples, whose
+errors are w,
+
+    e_p- = e_p + h e_d + h (w + w+) / 2,    e_p+ = (1 - K) e_p- + K e,                  (2)
+    e_d+ = e_d - G e_p- + G e,
+
+so that w+ has the covariances (1 - K) h sigma_tau^2 / 2 and -G h sigma_tau^2 / 2 with e_p+ and
+e_d+. The first errors e_p and e are the same. Both covariances have Joseph form, which keeps them
+symmetric and positive semidefinite in spite of rounding errors of the gains.
 
 Source: Hu and Xiong, Contact force estimation for robot manipulator using semiparametric model and
 disturbance Kalman filter (2018); Wahrburg et al., Motor-current-based estimation of Cartesian
-contact forces and torques for robotic manipulators (2018). Signs as in E-54.
+contact forces and torques for robotic manipulators (2018); Gelb, Applied Optimal Estimation, 7.2,
+for covariances of filters with other noise than that of their gains. Signs as in E-54.
 """
 
 from __future__ import annotations
@@ -31,6 +43,8 @@ import numpy as np
 from ...linear import solve_positive_definite, symmetric
 from ...types import Array
 from .observer import Observer, Sample
+
+BLOCKS = 8  # (n, n) arrays in a state
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +98,7 @@ class MomentumKalmanFilter(Observer):
         return state[2 * n : 3 * n]
 
     def covariance(self, n: int, state: Array) -> Array:
-        """Return P_dd (n^2,)."""
+        """Return the covariance of e_d (n^2,)."""
         return state[len(state) - n * n :]
 
     def settling_time(self, time_constant: float) -> int:
@@ -94,17 +108,20 @@ class MomentumKalmanFilter(Observer):
 
 def kalman_size(n: int) -> int:
     """Return the length of the state for n joints."""
-    return 3 * n + 3 * n * n
+    return 3 * n + BLOCKS * n * n
 
 
 def kalman_step(
     state: Array, p: Array, known: Array, M: Array, noise: Noise, step: Array, first: Array
 ) -> Array:
-    """Return the next state: n (n,), p, d, and the covariances P_pp, P_pd, P_dd. May be recorded.
+    """Return the next state. May be recorded.
+
+    Its (n,) parts are n, p and d. Its (n, n) parts are the covariances P_pp, P_pd and P_dd of (1),
+    those of e_p and e_d with w, and those of (2), as of (1).
 
     Parameters
     ----------
-    state : (3 n + 3 n^2,) array
+    state : (3 n + 8 n^2,) array
         The previous state; ignored in the first step.
     p, known : (n,) arrays
         As in `generalized_momentum.momentum_step`.
@@ -114,48 +131,55 @@ def kalman_step(
     step, first : (1,) arrays
         h [s]; 1 in the first step, 0 otherwise.
     """
-    n = len(p)
+    n, later = len(p), 1.0 - first
     known_before, x, d = state[: 3 * n].reshape(3, n)
-    blocks = state[3 * n :].reshape(3, n, n)
+    blocks = state[3 * n :].reshape(BLOCKS, n, n)
+    PW, DW = blocks[3:5]
     scaled = M * noise.velocity
-    R = symmetric(scaled @ scaled.T)
-    x, d, P, cross, D = predicted(x, d, 0.5 * (known + known_before), blocks, noise, step)
-    later = 1.0 - first
-    x, d = first * p + later * x, later * d
-    P, cross = first * R + later * P, later * cross
-    D = np.diag(first * noise.start * noise.start) + later * D
-    x, d, P, cross, D = updated(x, d, P, cross, D, p, R)
-    return np.concatenate([known, x, d, P.ravel(), cross.ravel(), D.ravel()])
-
-
-def predicted(
-    x: Array, d: Array, known: Array, blocks: Array, noise: Noise, step: Array
-) -> tuple[Array, Array, Array, Array, Array]:
-    """Return the state and its covariances after a step of (1)."""
-    P, cross, D = blocks
+    R, start = symmetric(scaled @ scaled.T), np.diag(noise.start * noise.start)
+    x = first * p + later * (x + step * (0.5 * (known + known_before) + d))
+    d = later * d
     walk, torque = noise.change * noise.change, noise.torque * noise.torque
-    square = step * step
-    P = P + step * (cross + cross.T) + square * D
+    square, half = step * step, 0.5 * step
+
+    P, cross, D = moved(blocks[:3], step)
     P = P + np.diag(square * torque + (square * step / 3.0) * walk)
-    cross = cross + step * D + np.diag(0.5 * square * walk)
-    return x + step * (known + d), d, symmetric(P), cross, symmetric(D + np.diag(step * walk))
-
-
-def updated(
-    x: Array, d: Array, P: Array, cross: Array, D: Array, z: Array, R: Array
-) -> tuple[Array, Array, Array, Array, Array]:
-    """Return the state and its covariances after the measurement z = p + e with covariance R."""
-    n = len(z)
+    P, cross = first * R + later * P, later * (cross + np.diag(0.5 * square * walk))
+    D = first * start + later * (D + np.diag(step * walk))
     S = P + R
     gain = solve_positive_definite(S, np.hstack([P, cross])).T
     K, G = gain[:n], gain[n:]
-    A, innovation = np.eye(n) - K, z - x
-    KR = K @ R
-    shared = G @ cross
+    A, innovation = np.eye(n) - K, p - x
+
+    errors, errors_cross, errors_D = moved(blocks[5:], step)
+    mixed = PW + step * DW
+    errors = errors + half * (mixed + mixed.T) + np.diag(0.5 * square * torque)
+    stated = corrected(errors, errors_cross + half * DW.T, errors_D, A, K, G, R)
+    at_start = R, np.zeros((n, n)), start
+    return np.concatenate(
+        [
+            *(known, x + K @ innovation, d + G @ innovation),
+            *(each.ravel() for each in corrected(P, cross, D, A, K, G, R)),
+            *((A * (half * torque)).ravel(), (-G * (half * torque)).ravel()),
+            *((first * a + later * b).ravel() for a, b in zip(at_start, stated)),
+        ]
+    )
+
+
+def moved(blocks: Array, step: Array) -> tuple[Array, Array, Array]:
+    """Return the covariances (3, n, n) of p and d, for a constant d, after a step."""
+    P, cross, D = blocks
+    moved_cross = cross + step * D
+    return symmetric(P + step * (cross + moved_cross.T)), moved_cross, D
+
+
+def corrected(
+    P: Array, cross: Array, D: Array, A: Array, K: Array, G: Array, R: Array
+) -> tuple[Array, Array, Array]:
+    """Return the covariances after a measurement of covariance R with gains K and G; A = 1 - K."""
+    KR, shared = K @ R, G @ cross
     return (
-        x + K @ innovation,
-        d + G @ innovation,
         symmetric(A @ P @ A.T + KR @ K.T),
         A @ (cross - P @ G.T) + KR @ G.T,
-        symmetric(D - shared - shared.T + G @ S @ G.T),
+        symmetric(D - shared - shared.T + G @ (P + R) @ G.T),
     )

@@ -26,7 +26,6 @@ from .quantities import Observation, late_names
 from .steps import ObserverSteps, adopt, advance_steps, restart_steps
 
 NO_STATE = np.zeros(0)
-EFFORT_DEVIATION = 'observer_effort_deviation'
 
 
 class ObserverState(Record):
@@ -159,14 +158,6 @@ class ObserverPlan:
             'observer_parameters': self.values,
             'effort_delay': self.line.numbers,
         }
-
-    @property
-    def effort_deviations(self) -> Array:
-        """The deviations of efforts among `values` (n,), empty if the observer reads none."""
-        names, n = self.observation.observer.parameters, len(self.steps.time_constants)
-        if EFFORT_DEVIATION not in names:
-            return NO_STATE
-        return self.values[names.index(EFFORT_DEVIATION) * n :][:n]
 
     def bind(self, record: ObserverState, results: Mapping[Any, Array]) -> None:
         """Let a record be the state of this observer, with the results of a program."""

@@ -22,7 +22,6 @@ from math import prod
 from ...compile.cpython.writer import EntryWriter
 from ...compile.kernels import NativeKernel
 from ...compile.llvm import native
-from ...compile.llvm.compilers import compile_code
 from ...errors import BackendError
 from .functions import BatchProgram
 
@@ -135,8 +134,8 @@ def handler_code(program: BatchProgram, samples: int, interface: Interface) -> n
         at = w(f'inttoptr i64 {w(f"add i64 {answer}, {place}")} to {w.pointer("i32")}')
         w.do(f'store i32 {value}, {w.pointer("i32")} {at}')
     w.do('ret i64 0')
-    ir = '\n'.join(['define i64 @handler(i64 %frame) {', *w.lines, '}'])
-    return native.Library(compile_code([ir]))
+    ir = '\n'.join([*w.link(), 'define i64 @handler(i64 %frame) {', *w.lines, '}'])
+    return native.Library(native.machine_code(ir), w.addresses)
 
 
 def data_addresses(

@@ -266,12 +266,20 @@ class TaskReference(Record):
         followed = [f'~/target_{name}' for name in self._followed]
         if source:
             followed.insert(0, source)
-        text = 'follows ' + ', '.join(followed) if followed else HELD[self.held]
+        text = 'follows ' + ', '.join(followed) if followed else self._held_report
         status.values['reference'] = 'measured state: torques are off' if is_off else text
         for topic in self._topics:
             topic.report(status)
         if self.is_refused:
             status.warn(printable(self._reason))
+
+    @property
+    def _held_report(self) -> str:
+        """Return the held reference; a law that reads neither positions nor a pose has none."""
+        law = self._law
+        if law is None or {'q', 'pose'} & law.reference.shapes.keys():
+            return HELD[self.held]
+        return f'none: the law {printable(law.law.name)} reads neither positions nor a pose'
 
     @property
     def _followed(self) -> list[str]:

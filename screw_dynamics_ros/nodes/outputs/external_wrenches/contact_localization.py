@@ -23,6 +23,7 @@ from screw_dynamics_ros.core.estimation.contact_localization import (
     LocatedContact,
 )
 from screw_dynamics_ros.core.estimation.link_segments import link_segments
+from screw_dynamics_ros.core.estimation.noise_propagation import update_covariance
 from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverPlan
 from screw_dynamics_ros.core.lie import quaternions
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
@@ -46,7 +47,7 @@ from screw_dynamics_ros.ros.topics.channel_record import CALL, NOT_VALID, Gate
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 from screw_dynamics_ros.ros.topics.snapshot import StateSnapshot
 
-from .torque_covariance import TorqueCovariance, update_covariance
+from .torque_covariance import TorqueCovariance
 from .torque_observer import TorqueObserver
 
 TABLE = (

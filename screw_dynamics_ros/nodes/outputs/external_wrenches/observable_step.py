@@ -10,6 +10,7 @@ import math
 from screw_dynamics_ros.core.compile.typed.functions import Floats, Ints, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.estimation.dead_band import shorten
+from screw_dynamics_ros.core.estimation.noise_propagation import update_covariance
 from screw_dynamics_ros.core.estimation.residual_model import set_doubts
 from screw_dynamics_ros.core.estimation.wrench_decomposition import (
     FORCES_FIRST,
@@ -26,7 +27,7 @@ from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID
 
-from .torque_covariance import TorqueCovariance, update_covariance
+from .torque_covariance import TorqueCovariance
 
 
 class ObservableState(Record):

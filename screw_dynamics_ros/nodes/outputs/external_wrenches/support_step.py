@@ -9,6 +9,7 @@ import math
 
 from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.records import Record
+from screw_dynamics_ros.core.estimation.noise_propagation import update_covariance
 from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverState
 from screw_dynamics_ros.core.estimation.observers.steps import has_finite_sum
 from screw_dynamics_ros.core.estimation.support_wrenches import SupportWrenches, solve_support
@@ -18,7 +19,7 @@ from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.topics.channel_record import NOT_VALID, VALID
 
-from .torque_covariance import TorqueCovariance, update_covariance
+from .torque_covariance import TorqueCovariance
 
 KNOWN, NOT_SETTLED, NOT_FINITE, NOT_DETERMINED = range(4)
 REASONS = (

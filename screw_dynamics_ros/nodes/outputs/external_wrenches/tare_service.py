@@ -65,7 +65,6 @@ class Tare:
         self._model: RunningModel | None = None
         self.record = TorqueOffset()
         self.record.constant = self.record.offset = self.record.copy = np.zeros(0)
-        self.record.effort_deviations = self.record.observed = np.zeros(0)
         self._mapper: JointStateMapper | None = None
         self._is_tared = False
         self.residuals = ResidualOffsets(
@@ -113,10 +112,6 @@ class Tare:
             self.record.constant[:], self._is_tared = 0.0, False
         self._set_offset()
         self._changed()
-
-    def use_deviations(self, efforts: Array, observed: Array) -> None:
-        """Let the active model increase the deviations of efforts that the observer reads."""
-        self.record.effort_deviations, self.record.observed = efforts, observed
 
     def copy_offset_to(self, numbers: Array) -> None:
         """Keep an array (n,) equal to the offset, until a new model is adopted."""

@@ -9,16 +9,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
 from screw_dynamics_ros.core.compile.typed.library import calls
 from screw_dynamics_ros.core.estimation.low_pass import LowPassSteps
 from screw_dynamics_ros.core.estimation.noise_propagation import (
     NO_SAMPLE,
     TorqueNoise,
-    set_noise_covariance,
+    update_covariance,
 )
 from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverPlan
-from screw_dynamics_ros.core.estimation.residual_model import add_covariance
 from screw_dynamics_ros.core.estimation.residual_offset import ResidualOffset
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
@@ -33,22 +31,6 @@ from .torque_observer import TorqueObserver
 class TorqueCovariance(TorqueNoise):
     """The covariance of external torques in the current state, for one topic.
 
-    The covariance of noise is that of the observer if it estimates one, because the filters only
-    reduce it. Otherwise the deviations of efforts and velocities are propagated through observer
-    and filters. The covariance of the residual model is added, or without one the known variances
-    of the model and those of the map.
-
-    Attributes
-    ----------
-    number : int
-        Of the state whose covariance is computed.
-    estimated : (n^2,) array or None
-        The covariance that the observer estimates.
-    variances : (n,) array
-        Variances due to model errors, 0 if they are unknown.
-    offset : ResidualOffset
-        Subtracted from the torques.
-
     Parameters
     ----------
     model : RunningModel
@@ -59,11 +41,6 @@ class TorqueCovariance(TorqueNoise):
         Filters of the torques.
     offset : ResidualOffset
     """
-
-    number: int
-    estimated: Floats | None
-    variances: Floats
-    offset: ResidualOffset
 
     def __init__(
         self,
@@ -106,27 +83,6 @@ class TorqueCovariance(TorqueNoise):
     def of_model(self) -> Array:
         """The variances due to model errors (n,), NaN if they are unknown."""
         return self._observer.model_variances
-
-
-@typed
-def update_covariance(c: TorqueCovariance, number: int, state: Floats) -> None:
-    """Set the covariance of the joint state with this number, unless that is done."""
-    if c.number == number:
-        return
-    c.number = number
-    n = len(c.variances)
-    if c.estimated is None:
-        set_noise_covariance(c, number)
-    else:
-        for k in range(n * n):
-            c.covariance[k] = c.estimated[k]
-    found = c.offset.model
-    if found is not None:
-        add_covariance(found, state, c.covariance)
-        if len(found.last) > 0:
-            return
-    for k in range(n):
-        c.covariance[(n + 1) * k] += c.variances[k]
 
 
 @compiled_step

@@ -174,6 +174,7 @@ class TorqueObserver:
         except ScrewDynamicsError as error:
             status.error(str(error))
         if plan.observation.state is None:
+            status.values['covariances'] = 'valid at rest: without inertial torques'
             return
         status.values['observer starts'] = str(plan.steps.starts)
         if not self.is_settled:

@@ -30,7 +30,7 @@ from screw_dynamics_ros.ros.topics.publishers import Publishers
 from .. import marker_topic
 from ..marker_topic import MarkerPlan, MarkerTopic
 from . import (
-    contact_flags,
+    flag_parameters,
     friction_monitor,
     output_filters,
     residual_offsets,
@@ -76,7 +76,7 @@ TABLE = (
     ),
     *torque_observer.TABLE,
     *output_filters.TABLE,
-    *contact_flags.TABLE,
+    *flag_parameters.TABLE,
     *friction_monitor.TABLE,
     *support_contacts.TABLE,
     *tare.TABLE,
@@ -119,7 +119,7 @@ class WrenchEstimator:
             serve,
             self._parameters,
             self._flags.reset,
-            self._on_residuals,
+            self._flags.update_parameters,
             lambda: host.parameters['effort_terms'],
         )
         self._training = ResidualTraining(serve, self._parameters, host, self._tare.residuals)
@@ -157,7 +157,6 @@ class WrenchEstimator:
         model, mapper, plan = adopted.model, adopted.mapper, adopted.plan
         self._tare.bind(model, mapper, plan.offset)
         self._observer.bind(model, mapper, plan.observer)
-        self._use_deviations()
         pivots = [
             model.results.get(contact.pivots) if contact.joints >= 6 else None
             for contact in plan.contacts.values()
@@ -279,18 +278,6 @@ class WrenchEstimator:
             f'singularity_threshold {self._parameters["singularity_threshold"]:.4f} m'
         )
 
-    def _use_deviations(self) -> None:
-        """Apply the parameters of the observer, which the residual model changes in each state."""
-        self._observer.update_parameters()
-        if self._adopted is not None:
-            efforts = self._observer.noise_deviations[0]
-            self._tare.use_deviations(efforts, self._adopted.plan.observer.effort_deviations)
-
-    def _on_residuals(self) -> None:
-        """Apply another residual model."""
-        self._use_deviations()
-        self._flags.update_parameters()
-
     # --- parameters -----------------------------------------------------------------------------
 
     def _check(self, values: dict[str, Any]) -> None:
@@ -298,7 +285,7 @@ class WrenchEstimator:
         frame_parameters.check(values, robot)
         residual_offsets.check(values or self._parameters.values)
         frame_parameters.check(values, robot, 'support_frames')
-        for each in (contact_flags, torque_observer):
+        for each in (flag_parameters, torque_observer):
             each.check(self._parameters.values | values, robot if values else None)
 
     def _apply(self, values: dict[str, Any]) -> None:
@@ -306,7 +293,7 @@ class WrenchEstimator:
             self._parameters[name]
             for name in ('damping', 'characteristic_length', 'singularity_threshold')
         ]
-        self._use_deviations()
+        self._observer.update_parameters()
         self._filters.update_parameters()
         self._friction.update_parameters()
         self._flags.update_parameters()

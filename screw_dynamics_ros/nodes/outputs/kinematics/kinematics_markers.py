@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Markers of the node `kinematics`: joint axes, twists, velocity and force ellipsoids.
+"""Markers of the node `kinematics`: joint axes, twists, ellipsoids, masses.
 
 Each marker is in the frame of its link, so that it moves with the robot through /tf.
 """
@@ -15,6 +15,7 @@ import numpy as np
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.arms.inverse.manipulability import velocity_ellipsoid
+from screw_dynamics_ros.core.description.body_inertia import equivalent_ellipsoid, sphere_radius
 from screw_dynamics_ros.core.description.robot_description import Joint
 from screw_dynamics_ros.core.lie.screws import screw_axis
 from screw_dynamics_ros.core.types import Array
@@ -27,9 +28,18 @@ from ..marker_topic import MarkerPlan, MarkerShapes, color, scale, screw
 
 ELLIPSOIDS = ('velocity_ellipsoids', 'force_ellipsoids')
 KINDS = ('joint_axes', 'twists', *ELLIPSOIDS)
+MASSES = ('inertias', 'centers_of_mass')  # not drawn by default
+NO_ROTATION = np.array([0.0, 0.0, 0.0, 1.0])  # x, y, z, w
 
 TABLE = (
-    Specification('markers', list(KINDS), 'Contents of ~/markers.', choices=KINDS),
+    Specification(
+        'markers',
+        list(KINDS),
+        'Contents of ~/markers. inertias: for each link the homogeneous ellipsoid with its mass '
+        'and inertia; centers_of_mass: those of each link and of the robot, spheres with the '
+        'volume of the mass in steel; both of the description, without payload.',
+        choices=(*KINDS, *MASSES),
+    ),
     scale('axis_length', 'the axes of joints and twists', 'm', 0.3),
     scale('linear_velocity_scale', 'the arrow of 1 m/s', 'm', 0.5),
     scale('angular_velocity_scale', 'the arrow of 1 rad/s', 'm', 0.2),
@@ -48,6 +58,8 @@ TABLE = (
     color('screw_axis_color', 'screw axes of twists', (0.7, 0.7, 0.7, 0.6)),
     color('velocity_ellipsoid_color', 'velocity ellipsoids', (0.2, 0.8, 0.2, 0.3)),
     color('force_ellipsoid_color', 'force ellipsoids', (0.8, 0.2, 0.2, 0.3)),
+    color('inertia_color', 'inertias', (0.6, 0.4, 0.9, 0.4)),
+    color('center_of_mass_color', 'centers of mass', (0.9, 0.8, 0.1, 0.9)),
 )
 
 
@@ -67,6 +79,47 @@ def joint_axes(robot: Robot, prefix: str, parameters: Parameters) -> list[Marker
 def draw_axis(half: Array, numbers: Sequence[Array]) -> None:
     """Write the axis of a joint through the origin, with half its length as vector (3,)."""
     draw_line(numbers[0], np.zeros(3), half)
+
+
+def masses(
+    robot: Robot, prefix: str, parameters: Parameters, kinds: Sequence[str]
+) -> list[MarkerPlan]:
+    """Return those of `MASSES` in `kinds` for each link with mass, fixed in the link."""
+    plans = []
+    for link in robot.description.links:
+        body = link.inertia
+        if body is None or not body.mass:
+            continue
+        semi_axes, axes = equivalent_ellipsoid(body)
+        for kind in kinds:
+            if kind == 'inertias':
+                draw, color_of = partial(draw_body, quaternion(axes), semi_axes), 'inertia_color'
+            else:
+                draw, color_of = sphere(body.mass), 'center_of_mass_color'
+            shape = MarkerShape('ellipsoid', kind, prefix + link.name, parameters[color_of])
+            plans.append(MarkerPlan(MarkerShapes((shape,), partial(draw, center=body.com))))
+    return plans
+
+
+def center_of_mass(
+    frame_id: str, mass: float, parameters: Parameters, center: DrawnNumbers
+) -> MarkerPlan:
+    """Return a sphere at the center of mass of a robot, the first three numbers of `center` [m]."""
+    color_of = parameters['center_of_mass_color']
+    shape = MarkerShape('ellipsoid', 'center_of_mass', frame_id, color_of)
+    return MarkerPlan(MarkerShapes((shape,), sphere(mass)), (center,))
+
+
+def sphere(mass: float) -> partial[None]:
+    """Return `draw_body` of a sphere of steel."""
+    return partial(draw_body, NO_ROTATION, np.full(3, sphere_radius(mass)))
+
+
+def draw_body(
+    orientation: Array, semi_axes: Array, numbers: Sequence[Array], center: Array
+) -> None:
+    """Write an ellipsoid at the first three numbers of `center`."""
+    draw_ellipsoid(numbers[0], orientation, semi_axes, center[:3])
 
 
 def twist(frame_id: str, parameters: Parameters, velocity: DrawnNumbers) -> MarkerPlan:

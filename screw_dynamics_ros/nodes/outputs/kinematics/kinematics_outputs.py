@@ -123,12 +123,15 @@ class KinematicsPlan(Plan):
     links : dict of str to LinkOutputs
     inertia : Formula, optional
         The joint metric, if it is the mass matrix.
+    center : output or Formula, optional
+        Center of mass, of a robot with mass.
     """
 
     frames: Frames = field(kw_only=True)
     transforms: list[Formula] = field(kw_only=True)
     links: dict[str, LinkOutputs] = field(kw_only=True)
     inertia: Formula | None = field(kw_only=True)
+    center: Source | None = field(kw_only=True)
 
 
 class Kinematics:
@@ -173,13 +176,15 @@ class Kinematics:
         inertia = (
             motors.inertia_of_joints() if self._parameters['joint_metric'] == 'inertia' else None
         )
+        center = numbers_of('center_of_mass', robot) if robot.total_mass else None
         outputs = [output for link in links.values() for output in link.outputs]
         return KinematicsPlan(
-            [*transforms, *outputs, *([inertia] if inertia else [])],
+            [*transforms, *outputs, *([inertia] if inertia else []), *([center] if center else [])],
             frames=chosen,
             transforms=transforms,
             links=links,
             inertia=inertia,
+            center=center,
         )
 
     def stages(self) -> list[Stage]:
@@ -238,6 +243,15 @@ class Kinematics:
         pictures = []
         if 'joint_axes' in wanted and model.results:
             pictures += kinematics_markers.joint_axes(model.robot, prefix, parameters)
+        if model.results:
+            masses = [kind for kind in kinematics_markers.MASSES if kind in wanted]
+            pictures += kinematics_markers.masses(model.robot, prefix, parameters, masses)
+        center = adopted.plan.center
+        if 'centers_of_mass' in wanted and center in model.results:
+            frame, mass = prefix + model.robot.description.root, model.robot.total_mass
+            pictures.append(
+                kinematics_markers.center_of_mass(frame, mass, parameters, source_of(model, center))
+            )
         for name, link in links_of(adopted).items():
             frame = prefix + name
             if 'twists' in wanted:

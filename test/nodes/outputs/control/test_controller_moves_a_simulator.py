@@ -45,6 +45,8 @@ DRIVES = {
 class Moved:
     """Both nodes, and what comes of the arm."""
 
+    enabled = 'holds where it was enabled'
+
     def __init__(self, start, connect, law, drives=None):
         space = ['-r', '__ns:=/moved']
         topics = 'commands:=simulator/effort_commands'
@@ -106,14 +108,14 @@ class Moved:
         """
         self.wait_for_commands(WITH_COMMANDS if wanted else WITHOUT_COMMANDS)
         self.client.call(SetBool, 'controller/enable', SetBool.Request(data=wanted))
-        self.until('holds where it was enabled' if wanted else 'measured state: torques are off')
+        self.until(self.enabled if wanted else 'measured state: torques are off')
 
     def wait_for_commands(self, seconds):
         result = self.client.set_parameter('simulator', 'lock_step_timeout', seconds)
         assert result.successful, result.reason
 
     def follow(self, q, *seconds):
-        """Send a trajectory from where the arm is to `q` at the first of these times, until the last."""
+        """Send a trajectory to `q`; it arrives at the first time and stays until the last."""
         message = JointTrajectory(joint_names=JOINTS)
         for positions, time in ((self.q, 0.01), *((q, each) for each in seconds)):
             point = JointTrajectoryPoint(positions=np.asarray(positions).tolist())
@@ -178,6 +180,7 @@ def test_impedance_drives_do_not_sink(start, connect):
     """Torques begin with the weight, although they are ramped; the drives follow a trajectory."""
     pytest.importorskip('screw_dynamics_msgs.msg._impedance_command')
     moved = Moved(start, connect, 'gravity_compensation', DRIVES)
+    moved.enabled = 'none: the law gravity_compensation reads neither positions nor a pose'
     moved.enable(True)
     assert moved.pass_states(round(0.5 * RATE)) < MAX_DISPLACEMENT
     goal = moved.q + 0.1

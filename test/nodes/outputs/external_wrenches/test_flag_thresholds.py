@@ -13,19 +13,17 @@ from std_msgs.msg import Bool
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
+from screw_dynamics_ros.core.estimation.contact_flag import ContactFlag, set_thresholds_of_state
 from screw_dynamics_ros.core.estimation.residual_model import advance_model, set_doubts
 from screw_dynamics_ros.core.estimation.residual_offset import ResidualOffset
-from screw_dynamics_ros.nodes.outputs.external_wrenches import contact_flags
-from screw_dynamics_ros.nodes.outputs.external_wrenches.flag_step import (
-    MonitoredFlag,
-    set_thresholds_of_state,
-)
+from screw_dynamics_ros.nodes.outputs.external_wrenches import flag_parameters
+from screw_dynamics_ros.nodes.outputs.external_wrenches.contact_flags import encoded
 from support.residual_models import some_model
 from support.robots import joint, robot
 
 JOINTS = ('hip', 'knee', 'ankle', 'toe')
 EFFORTS = (100.0, 50.0, 0.0, math.inf)  # the last joint has no limits in the description
-VALUES = {row.name: row.default for row in contact_flags.TABLE} | {'flag_joints': []}
+VALUES = {row.name: row.default for row in flag_parameters.TABLE} | {'flag_joints': []}
 
 
 @pytest.fixture(scope='module')
@@ -47,7 +45,7 @@ def leg():
 
 
 def thresholds(level, leg, **changed):
-    return contact_flags.thresholds(level, {**VALUES, **changed}, leg).tolist()
+    return flag_parameters.thresholds(level, {**VALUES, **changed}, leg).tolist()
 
 
 def test_thresholds_are_shares_of_effort_limits_or_given(leg):
@@ -96,24 +94,24 @@ def test_thresholds_are_shares_of_effort_limits_or_given(leg):
 )
 def test_values_that_contradict_each_other(leg, changed, fault):
     if not fault:
-        contact_flags.check({**VALUES, **changed}, leg)
+        flag_parameters.check({**VALUES, **changed}, leg)
         return
     with pytest.raises(ArgumentError, match=re.escape(fault)):
-        contact_flags.check({**VALUES, **changed}, leg)
+        flag_parameters.check({**VALUES, **changed}, leg)
 
 
 def test_without_a_robot_only_what_needs_none_is_checked(leg):
     values = {**VALUES, 'flag_joints': ['nose'], 'contact_thresholds': [2.0]}
-    contact_flags.check(values, None)
+    flag_parameters.check(values, None)
     with pytest.raises(UnknownNameError, match="flag_joints: the robot has no joint 'nose'"):
-        contact_flags.check(values, leg)
+        flag_parameters.check(values, leg)
     with pytest.raises(ArgumentError, match='of nose must be less'):
-        contact_flags.check({**values, 'collision_thresholds': [1.0]}, None)
+        flag_parameters.check({**values, 'collision_thresholds': [1.0]}, None)
 
 
 @pytest.mark.parametrize('value', [False, True])
 def test_messages_have_no_undefined_bytes(value):
-    data = contact_flags.encoded(value)
+    data = encoded(value)
     assert data == bytes([0, 1, 0, 0, value, 0, 0, 0])
     assert deserialize_message(data, Bool).data == value
 
@@ -130,10 +128,10 @@ def test_messages_have_no_undefined_bytes(value):
 def test_collisions_are_rarer_than_contacts(alarms, reason):
     values = dict(zip(('contact_false_alarms', 'collision_false_alarms'), alarms))
     if not reason:
-        contact_flags.check({**VALUES, **values}, None)
+        flag_parameters.check({**VALUES, **values}, None)
         return
     with pytest.raises(ArgumentError, match=reason):
-        contact_flags.check({**VALUES, **values}, None)
+        flag_parameters.check({**VALUES, **values}, None)
 
 
 def test_thresholds_follow_the_model_of_residuals(leg):
@@ -142,10 +140,10 @@ def test_thresholds_follow_the_model_of_residuals(leg):
     model.tails[:] = np.tile([1.0, 0.5, 5.0], 4)
     model.tails[3:6] = 0.0  # the knee reports no efforts
     offset.model = model
-    flag = MonitoredFlag(4)
+    flag = ContactFlag(4)
     flag.offset = offset
     values = {**VALUES, 'contact_false_alarms': 2.0}
-    contact_flags.configure_flag(flag, 'contact', values, leg)
+    flag_parameters.configure_flag(flag, 'contact', values, leg)
     level = 1.0 + 0.5 * math.log(5.0 / (2.0 / 3600.0 / 3.0))
     np.testing.assert_allclose(flag.factors, [level, 0.0, level, level])
     for k in range(50):
@@ -158,10 +156,10 @@ def test_thresholds_follow_the_model_of_residuals(leg):
         np.testing.assert_allclose(flag.upper, expected)
         np.testing.assert_allclose(flag.lower, 0.7 * expected)
     assert flag.is_monitored
-    contact_flags.configure_flag(flag, 'contact', {**values, 'contact_false_alarms': 0.0}, leg)
+    flag_parameters.configure_flag(flag, 'contact', {**values, 'contact_false_alarms': 0.0}, leg)
     set_thresholds_of_state(flag, offset)
     assert flag.upper.tolist() == [10.0, 5.0, math.inf, math.inf]
     offset.model = None
-    contact_flags.configure_flag(flag, 'contact', values, leg)
+    flag_parameters.configure_flag(flag, 'contact', values, leg)
     set_thresholds_of_state(flag, offset)
     assert flag.upper.tolist() == [10.0, 5.0, math.inf, math.inf]

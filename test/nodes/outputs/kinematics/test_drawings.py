@@ -121,6 +121,39 @@ def test_ellipsoids(metric):
     assert only.scale == force.scale
 
 
+def test_masses():
+    """Links of 2 kg with 0.02, 0.04, 0.052 kg m^2, one without a mass; the robot in the root."""
+    inertial = (
+        '<inertial><origin xyz="0.1 0 0.2"/><mass value="2"/><inertia ixx="0.02" iyy="0.04" '
+        'izz="0.052" ixy="0" ixz="0" iyz="0"/></inertial>'
+    )
+    text = (
+        f'<robot name="r"><link name="a">{inertial}</link><link name="b"/><joint name="j" '
+        'type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint></robot>'
+    )
+    robot = Robot.from_urdf(text, backend='reference')
+    inertia, center = markers(
+        *kinematics_markers.masses(robot, 'left_', PARAMETERS, kinematics_markers.MASSES)
+    )
+    state = np.array([0.3, 0.2, 0.1, 9.0, 9.0, 9.0])  # position, velocity
+    (whole,) = markers(kinematics_markers.center_of_mass('left_a', 2.0, PARAMETERS, lambda: state))
+    names = ['inertias', 'centers_of_mass', 'center_of_mass']
+    diameter = 2.0 * np.cbrt(2.0 / 7850.0 / (4.0 / 3.0 * np.pi))
+    for each, name, place, size in zip(
+        (inertia, center, whole),
+        names,
+        ([0.1, 0.0, 0.2], [0.1, 0.0, 0.2], [0.3, 0.2, 0.1]),
+        ([0.6, 0.4, 0.2], [diameter] * 3, [diameter] * 3),
+    ):
+        assert (each.ns, each.type, each.header.frame_id) == (name, Marker.SPHERE, 'left_a')
+        p, d = each.pose.position, each.scale
+        np.testing.assert_allclose([p.x, p.y, p.z], place, atol=1e-12)
+        np.testing.assert_allclose(sorted([d.x, d.y, d.z]), sorted(size), atol=1e-9)
+    assert color(inertia) == (0.6, 0.4, 0.9, 0.4)
+    assert color(center) == (0.9, 0.8, 0.1, 0.9)
+    assert color(whole) == (0.9, 0.8, 0.1, 0.9)
+
+
 def test_joint_axes_are_drawn_once_and_what_is_not_finite_not_at_all():
     robot = Robot.from_urdf(urdf_path('planar_2r'), backend='reference')
     plans = kinematics_markers.joint_axes(robot, 'left_', PARAMETERS)

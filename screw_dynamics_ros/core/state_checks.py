@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..description.robot_description import Finding
-from ..types import Array
+from .description.robot_description import Finding
+from .types import Array
 
 LIMIT_TOLERANCE = 0.2  # accepted excess of position limits, relative to their range
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core.identification.state_checks import (
+from screw_dynamics_ros.core.state_checks import (
     JointMotion,
     range_findings,
     velocity_fault,
