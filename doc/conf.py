@@ -77,6 +77,7 @@ sphinx_gallery_conf = {
     'gallery_dirs': 'gallery',
     'filename_pattern': r'\.py$',
     'within_subsection_order': 'FileNameSortKey',
+    'thumbnail_size': (640, 300),
     'abort_on_example_error': True,
     'download_all_examples': False,
     'write_computation_times': False,

@@ -46,6 +46,9 @@ MEASURED = {
     'instruction_sets': ('instruction_sets',),
 }
 
+#: Names of badges.
+BADGES = 'license', 'python', 'ros'
+
 #: Pages of outputs, and the tables of each.
 OF_OUTPUTS = {
     'doc/reference/nodes/topics.md': ('topics',),
@@ -55,7 +58,8 @@ OF_OUTPUTS = {
 
 #: Each page, and the module whose TABLES it shows, or among whose FILES it is.
 PAGES = {
-    'README.md': 'page_tables.highlights',
+    **dict.fromkeys(('README.md', 'doc/index.md'), 'page_tables.highlights'),
+    **{f'doc/pictures/badge_{name}.svg': 'page_tables.badges' for name in BADGES},
     'QUALITY_DECLARATION.md': 'page_tables.coverage',
     **{f'{PERFORMANCE}/{name}.md': 'page_tables.benchmark' for name in MEASURED},
     'doc/reference/all_solutions.md': 'page_tables.solutions',
@@ -77,6 +81,8 @@ PAGES = {
 SHOWN = {
     **{f'{PERFORMANCE}/{name}.md': tables for name, tables in MEASURED.items()},
     **OF_OUTPUTS,
+    'README.md': ('faster',),
+    'doc/index.md': ('numbers',),
     'doc/reference/all_solutions.md': ('speed',),
     'doc/reference/all_solutions_tables.md': (
         'measured_on',

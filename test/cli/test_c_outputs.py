@@ -173,7 +173,8 @@ def set_parameters(node, values):
 
 
 @pytest.mark.parametrize(
-    ('observer', 'has_model'), [*((name, False) for name in OBSERVERS), ('momentum', True)]
+    ('observer', 'has_model'),
+    [*((name, False) for name in OBSERVERS), ('momentum', True), ('kalman', True)],
 )
 def test_functions_in_c_give_the_numbers_of_the_messages(bench, tmp_path, observer, has_model):
     """All outputs with a formula, with the memories of observers and filters over many states.

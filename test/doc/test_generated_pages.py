@@ -27,6 +27,14 @@ def text_of(page):
 README = text_of('README.md')
 
 
+def test_badges_say_what_the_package_declares():
+    """Their text for readers without pictures is that in the pictures, and that of the metadata."""
+    shown = re.findall(r'<img src="(doc/pictures/badge_\w+\.svg)" alt="([^"]+)">', README)
+    labels = [re.search(r'aria-label="([^"]+)"', text_of(path))[1] for path, _ in shown]
+    assert [alt.lower() for _, alt in shown] == [label.lower() for label in labels]
+    assert labels == ['license: Apache-2.0', 'Python: 3.10 to 3.13', 'ROS 2: Jazzy, Kilted']
+
+
 @pytest.fixture
 def results(tmp_path):
     """Return a copy of the results."""

@@ -13,6 +13,7 @@ from support.paths import ROOT
 
 PAGES = (
     'README.md',
+    'doc/index.md',
     'doc/start/python.md',
     'doc/start/recipes.md',
     'doc/reference/all_solutions.md',

@@ -281,6 +281,7 @@ def test_rviz_shows_topics_that_exist():
     ]
     assert topics == [
         ('RobotModel', 'robot_description'),
+        ('Effort', 'joint_states'),
         ('MarkerArray', 'kinematics/markers'),
         ('MarkerArray', 'wrench_estimator/markers'),
     ]

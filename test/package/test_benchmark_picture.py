@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from dataclasses import replace
@@ -17,11 +18,13 @@ from support.paths import ROOT
 Bbox = pytest.importorskip('matplotlib.transforms').Bbox
 sys.path.insert(0, str(ROOT / 'benchmarks'))
 try:
+    import page_pictures
     import picture
     from figures import Figure, read
 finally:
     sys.path.pop(0)
 
+PERFORMANCE = ROOT / 'doc' / 'reference' / 'performance'
 COMMITTED = [
     figure
     for path in sorted((ROOT / 'benchmarks' / 'results').glob('*.json'))
@@ -119,3 +122,17 @@ def test_node_delays_are_those_of_the_results(axes):
         if f.group.startswith('Node latency'):
             assert shown[f'{f.name}: ours'] == [f' {f.ours:.0f}', f'{f.ours_p99:.0f}']
             assert shown[f'{f.name}: {f.peer}'] == [f' {f.theirs:.0f}', f'{f.theirs_p99:.0f}']
+
+
+@pytest.mark.parametrize('page', sorted(PERFORMANCE.glob('*.md')), ids=lambda page: page.stem)
+def test_each_page_begins_with_its_picture(page):
+    """And three sentences; the picture has a bar of ours and of the peer in each row."""
+    _, shown, text, *_ = page.read_text(encoding='utf-8').split('\n\n')
+    name = f'performance_{page.stem}.png'
+    assert shown.endswith(f'](../../pictures/{name})')
+    assert (page_pictures.PICTURES / name).stat().st_size > 5000
+    assert len(re.findall(r'[.]( |\n|$)', text)) == 3
+    for *which, _ in page_pictures.ROWS.get(page.stem, ()):
+        figure = page_pictures.figure_of(*which)
+        assert figure.unit == 'us'
+        assert min(figure.ours, figure.theirs) > 0.0

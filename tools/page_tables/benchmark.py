@@ -479,12 +479,13 @@ def start(folder: Path) -> str:
         if figure['group'].startswith('python'):
             name = f'without llvmlite: {name}'
         rows.append(
-            (figure['robot'], name, ours(figure, unit=True), limit(figure), lost(figure)),
+            (figure['robot'], name, ours(figure, unit=True), theirs(figure), limit(figure))
+            + (lost(figure),)
         )
     text = table(
-        ('robot', 'what', 'ours', 'limit', 'remark'),
+        ('robot', 'what', 'ours', 'echo in rclpy', 'limit', 'remark'),
         rows,
-        'median (99th percentile, or the longest of five starts)',
+        'median (99th percentile, or the longest of all starts)',
     )
     least, most = times_slower(folder)
     return (

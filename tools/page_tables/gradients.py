@@ -39,7 +39,7 @@ def gradients(folder: Path) -> str:
         )
         for figure in results.figures
     ]
-    heads = ('what', 'ours', 'beside', 'theirs', 'times faster', 'limit', 'worse')
+    heads = ('what', 'ours', 'beside', 'theirs', 'times faster', 'limit', 'remark')
     text = table(heads, rows, 'times in µs per sample or step: median (99th percentile)')
     return f'{text}{verdict(results)}\n{machine_of(folder, [PART])}'
 

@@ -1,11 +1,11 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""The table of README.md: where ours is faster, and one line on where it is slower."""
+"""The tables of README.md and the start page: where ours is faster, and where it is slower."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -89,14 +89,25 @@ def figure_of(folder: Path, row: Row) -> Figure:
     return figure
 
 
-def faster(folder: Path) -> str:
-    """Return the table, and the line below it."""
+def compared(folder: Path, rows: Sequence[Row]) -> list[str]:
+    """Return the lines of a table of rows."""
     lines = ['| Panda | ours | others | times faster |', '|---|---|---|---|']
-    for row in FASTER:
+    for row in rows:
         figure = figure_of(folder, row)
         unit, ratio = unit_of(figure), number(figure['ratio'])
         ours, theirs = (number(figure[whose]) for whose in ('ours', 'theirs'))
         lines.append(f'| {row.text} | {ours}{unit} | {theirs}{unit}, {row.short} | {ratio} |')
+    return lines
+
+
+def numbers(folder: Path) -> str:
+    """Return the table of the start page: six rows."""
+    return '\n'.join(compared(folder, FASTER[:6])) + '\n'
+
+
+def faster(folder: Path) -> str:
+    """Return the table, and the line below it."""
+    lines = compared(folder, FASTER)
     slower = []
     for row in SLOWER:
         figure = figure_of(folder, row)
@@ -105,4 +116,4 @@ def faster(folder: Path) -> str:
     return '\n'.join(lines) + f'\n\nSlower than the comparison: {", ".join(slower)}.\n'
 
 
-TABLES: dict[str, Callable[[Path], str]] = {'faster': faster}
+TABLES: dict[str, Callable[[Path], str]] = {'faster': faster, 'numbers': numbers}

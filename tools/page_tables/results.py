@@ -123,7 +123,7 @@ def lost(*figures: Figure | None) -> str:
     words = []
     for figure in figures:
         if figure and figure['worse']:
-            words.append('slower' if figure.get('unit') in TIMES else 'worse')
+            words.append('slower' if figure.get('unit') in TIMES else 'more')
         if figure and figure.get('fulfilled') is False:
             words.append('limit missed')
     return f'**{"; ".join(dict.fromkeys(words))}**' if words else ''

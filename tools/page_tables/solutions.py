@@ -141,7 +141,7 @@ def speed(folder: Path) -> str:
         'times faster',
         'required',
         'solutions, mean: ours / theirs',
-        'worse',
+        'remark',
     )
     return table(heads, rows, 'times in µs: median (99th percentile)') + verdict(results)
 

@@ -137,11 +137,11 @@ def annotate_recording(
         excess = (
             write_trajectory(trajectory, robot, motion, request) if trajectory is not None else []
         )
+        contacts = contact_finder(annotator, request)
+        blocks = annotator.blocks(motion, contacts=contacts)
         table = ParquetTable(parquet, robot) if parquet is not None else None
         count = reader.counts[request.topic]
         added: dict[str, int] = {}
-        contacts = contact_finder(annotator, request)
-        blocks = annotator.blocks(motion, contacts=contacts)
         try:
             if target is not None:
                 added = write_recording(
@@ -159,16 +159,17 @@ def annotate_recording(
             raise
         if table is not None:
             table.finish()
+        empty = why_empty(states, mapper)
         return AnnotationReport(
             count,
             len(motion.t),
             dict(mapper.records),
             added,
-            why_empty(states, mapper),
+            empty,
             motions.findings(robot.description),
             excess,
             contact_lines(robot, contacts, int(motion.t[0])),
-            why_no_contact(contacts) if 'external_torque' in annotator.outputs else '',
+            why_no_contact(contacts, empty) if 'external_torque' in annotator.outputs else '',
         )
 
 
@@ -214,11 +215,12 @@ def contact_lines(robot: Robot, contacts: ContactFinder, start: int) -> list[str
     return found
 
 
-def why_no_contact(contacts: ContactFinder) -> str:
-    """Return why no contact was found."""
+def why_no_contact(contacts: ContactFinder, empty: str) -> str:
+    """Return why no contact was found; `empty` is why there are no external torques at all."""
     if not contacts.flag.is_monitored:
         return 'no joint has an effort limit; set flag_joints and contact_thresholds'
-    return f'none in {contacts.samples} states with external torques'
+    found = f'none in {contacts.samples} states with external torques'
+    return found if contacts.samples else f'{found}: {empty}'
 
 
 def description(reader: RecordingReader, request: Request) -> str:

@@ -121,26 +121,24 @@ class RobotScene:
     def _inertias(self, poses: Array) -> list[Ellipsoid]:
         """Return the homogeneous ellipsoid with the inertia of each link."""
         found = []
-        for pose, body in self._bodies(poses):
+        for center, R, body in self._bodies(poses):
             semi_axes, axes = equivalent_ellipsoid(body)
-            R = pose[:3, :3]
-            found.append(Ellipsoid(R @ body.com + pose[:3, 3], R @ axes, semi_axes))
+            found.append(Ellipsoid(center, R @ axes, semi_axes))
         return found
 
     def _masses(self, q: Array, poses: Array) -> list[Ellipsoid]:
         """Return spheres at the centers of mass of the links and of the robot."""
-        found = [
-            (pose[:3, :3] @ body.com + pose[:3, 3], body.mass) for pose, body in self._bodies(poses)
-        ]
+        found = [(center, body.mass) for center, _, body in self._bodies(poses)]
         if found:
             found.append((self.robot.center_of_mass(q), self.robot.total_mass))
         return [Ellipsoid(c, np.eye(3), np.full(3, sphere_radius(m))) for c, m in found]
 
-    def _bodies(self, poses: Array) -> Iterator[tuple[Array, Inertia]]:
-        """Yield pose and inertia of each link with mass."""
+    def _bodies(self, poses: Array) -> Iterator[tuple[Array, Array, Inertia]]:
+        """Yield center of mass, orientation and inertia of each link with mass."""
         for link in self.robot.description.links:
             if link.inertia is not None and link.inertia.mass:
-                yield poses[self.numbers[link.name]], link.inertia
+                R, p = poses[self.numbers[link.name], :3, :3], poses[self.numbers[link.name], :3, 3]
+                yield R @ link.inertia.com + p, R, link.inertia
 
     def _velocity_ellipsoid(self, q: Array, poses: Array) -> list[Ellipsoid]:
         link = self.ellipsoid_link

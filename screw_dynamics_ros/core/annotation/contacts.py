@@ -76,31 +76,28 @@ class ContactFinder(Record):
     def __init__(self, flag: ContactFlag, places: NDArray[np.intp]) -> None:
         self.flag, self.places = flag, places.astype(np.int64)
         self.signals = np.zeros(len(places))
-        self.start(0)
         self._ended = list[RecordedContact]()
+        self.start(0)
 
     def start(self, samples: int) -> None:
         """Prepare a block of samples; a contact that has not ended is continued."""
-        n, last = len(self.places), self.count
         bounds = np.zeros((samples // 2 + 2, 2), dtype=np.int64)
-        peaks = np.zeros((len(bounds), 2, n))
-        if self.flag.is_raised:
-            bounds[0] = self.bounds[2 * last : 2 * last + 2]
-            peaks[0] = self.peaks[2 * n * last :][: 2 * n].reshape(2, n)
-        self.count, self.bounds, self.peaks = 0, bounds, peaks
-
-    def finish(self) -> None:
-        """Store the contacts that have ended in the block."""
+        peaks = np.zeros((len(bounds), 2, len(self.places)))
         self._ended += self._rows(self.count)
+        if self.flag.is_raised:
+            bounds[0], peaks[0] = self._bounds[self.count], self._peaks[self.count]
+        self.count, self.bounds, self.peaks = 0, bounds, peaks
+        # Fields of records are vectors.
+        self._bounds: NDArray[np.int64] = bounds
+        self._peaks: Array = peaks
 
-    def _rows(self, end: int, first: int = 0) -> list[RecordedContact]:
-        bounds, peaks = self.bounds.reshape(-1, 2), self.peaks.reshape(-1, 2, len(self.places))
-        return [RecordedContact(*bounds[k].tolist(), *peaks[k]) for k in range(first, end)]
+    def _rows(self, end: int) -> list[RecordedContact]:
+        return [RecordedContact(*self._bounds[k].tolist(), *self._peaks[k]) for k in range(end)]
 
     @property
     def found(self) -> list[RecordedContact]:
         """All contacts so far, also one that has not ended."""
-        return self._ended + self._rows(self.count + self.flag.is_raised, self.count)
+        return self._ended + self._rows(self.count + self.flag.is_raised)
 
 
 @typed

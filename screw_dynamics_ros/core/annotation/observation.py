@@ -289,8 +289,6 @@ class TorqueProgram:
         if motion.contacts is not None:
             motion.contacts.start(len(t))
         run(motion)
-        if motion.contacts is not None:
-            motion.contacts.finish()
         if COVARIANCE in results:
             results[COVARIANCE].shape = (-1, *2 * (self._robot.nv,))
         return results

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..arguments import float_array, is_number
 from ..errors import ArgumentError, InertiaError
+from ..types import Array
 
 #: A fault counts from here on, relative to the largest moment: numbers in files have six digits.
 TRIANGLE_TOLERANCE = 1e-6
@@ -91,7 +92,7 @@ class Inertia:
         return self.mass, self.com.tolist(), self.matrix.tolist()
 
 
-def principal_axes(inertia: Inertia) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def principal_axes(inertia: Inertia) -> tuple[Array, Array]:
     """Return the principal moments (3,) [kg m^2], ascending, and their axes, columns (3, 3).
 
     The axes are a right-handed frame.
@@ -101,9 +102,7 @@ def principal_axes(inertia: Inertia) -> tuple[NDArray[np.float64], NDArray[np.fl
     return moments, axes
 
 
-def equivalent_ellipsoid(
-    inertia: Inertia,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def equivalent_ellipsoid(inertia: Inertia) -> tuple[Array, Array]:
     """Return the homogeneous ellipsoid with this inertia: semi-axes (3,) [m], axes (3, 3).
 
     A principal moment of its mass m is m / 5 times the squares of the other two semi-axes. The mass

@@ -27,7 +27,8 @@ theta_j and the mean square e_j of the part that features explain, the variance 
 
 The other errors have the covariance D R D. R are correlations between joints, D^2 variances that
 depend on the state: log D_j^2 = a_j^T psi_j with psi_j = 1, b(s) of the two lower speeds, 1 -
-|z_d| of the middle distance, l, and exp(-x / d) of the way x since the restart for this distance.
+|z_d| of the middle distance, l, exp(-x / d) of the way x since the restart for this distance, and
+|s|.
 
 >>> model = ResidualModel.of_map(ResidualMap.none(1))
 >>> model.residual(np.zeros(1))
@@ -61,7 +62,7 @@ DISTANCE_COUNT, SPEED_COUNT, LAST_DISTANCE_RAD = len(DISTANCES), len(SPEEDS), DI
 PER_DISTANCE = 3 + SPEED_COUNT
 POSE_FEATURES = 4  # the last ones
 FEATURES = 3 + PER_DISTANCE * DISTANCE_COUNT + POSE_FEATURES
-SPREADS = 6  # numbers of psi
+SPREADS = 7  # numbers of psi
 MEMORIES = DISTANCE_COUNT + 1
 EXCESS_DECAY = 3.0  # of (1)
 MAX_EXCESS = 100.0
@@ -97,7 +98,7 @@ class ResidualModel(Record):
         theta_j and S_j.
     explained : (n,) array
         e_j of (3) [(N m)^2, N^2].
-    spread, limits : (6 n,) and (2 n,) arrays
+    spread, limits : (7 n,) and (2 n,) arrays
         a_j, and the limits of log D_j^2.
     correlation : (n^2,) array
         R.
@@ -112,7 +113,7 @@ class ResidualModel(Record):
         Position at the end of the play.
     memory : (4 n,) array
         z_d of each joint, and the last of psi.
-    features, states : (p n,) and (6 n,) arrays
+    features, states : (p n,) and (7 n,) arrays
         phi and psi of the last state.
     shares, estimate : (n,) arrays
         w_j, and the second part of (1).
@@ -330,6 +331,7 @@ def set_features(m: ResidualModel, j: int, q: float, v: float, load: float) -> N
     psi[3] = 1.0 - abs(memory[MIDDLE])
     psi[4] = l
     psi[5] = memory[DISTANCE_COUNT]
+    psi[6] = abs(s)
     x = excess(speed) + excess(effort) + excess((q - m.middles[j]) / m.ranges[j])
     m.shares[j] = 1.0 if x <= 0.0 else math.exp(-0.5 * EXCESS_DECAY * EXCESS_DECAY * x * x)
 

@@ -108,7 +108,7 @@ class FilteredFeatures(Record):
     stride : int
         Number of states between rows.
     rows, psi : arrays
-        Their filtered features and psi, p n and 6 n each.
+        Their filtered features and psi, p n and 7 n each.
     """
 
     model: ResidualModel
@@ -149,7 +149,7 @@ class ResidualRows(NamedTuple):
 
     Attributes
     ----------
-    X, psi : (M, n, p) and (M, n, 6) arrays
+    X, psi : (M, n, p) and (M, n, 7) arrays
     e : (M, n) array
         External torques without the model [N m, N].
     block, recording : (M,) arrays of int
@@ -266,7 +266,7 @@ def _rows(
 def _features(
     model: ResidualModel, run: JointRecording, settings: AnnotationSettings, stride: int
 ) -> tuple[Array, Array]:
-    """Return filtered features (M, n, p) and psi (M, n, 6), of each `stride`-th state."""
+    """Return filtered features (M, n, p) and psi (M, n, 7), of each `stride`-th state."""
     n, h = run.q.shape[1], np.diff(run.t, prepend=run.t[0])
     h[h > settings.longest_step] = 0.0
     r = FilteredFeatures()
@@ -392,7 +392,7 @@ def _dependent_rows(errors: Array, rows: ResidualRows) -> float:
 
 
 def _spread(psi: Array, squares: Array) -> Array:
-    """Return a (6,) of the largest likelihood of normal errors with these squares."""
+    """Return a (7,) of the largest likelihood of normal errors with these squares."""
     from scipy.optimize import minimize  # slow to import
 
     mean = max(float(squares.mean()), 1e-300)

@@ -4,6 +4,7 @@
 """`annotate`: outputs as topics of recordings, read back by `rosbags`, an independent reader."""
 
 import re
+import shutil
 import sqlite3
 import sys
 from contextlib import closing
@@ -417,6 +418,11 @@ def test_without_an_output_contacts_are_reported(tmp_path, recorded, capsys, ref
     shape = rf'contact from \d+\.\d\d to \d+\.\d\d s: {joint} -?\S+ N m \(threshold 0\.2\)'
     assert lines
     assert all(re.fullmatch(shape, each) for each in lines)
+    without = recorded('without', drop=('effort',))
+    assert main([str(without)]) == DONE
+    expected = 'contacts: none in 0 states with external torques: no state has all efforts'
+    assert expected in capsys.readouterr().out
+    shutil.rmtree(without)
     assert main([str(source), '--outputs', 'gravity']) == DONE
     assert 'contact' not in capsys.readouterr().out
     assert main([str(source), '--set', 'contact_share=0']) == DONE

@@ -71,7 +71,7 @@ def model_states(path, node):
 
 def test_replay_and_annotate_agree(tmp_path, recorded, monkeypatch):
     """In parts, order, labels, frames, validity, age and numbers."""
-    monkeypatch.setattr(Annotator.blocks, '__defaults__', (7,))  # states in a block
+    monkeypatch.setattr(Annotator.blocks, '__defaults__', (7, None))  # states in a block
     options = ['--set', 'velocity_policy=reject', '--model-state', '--outputs', OUTPUTS]
     assert annotate([str(recorded), '-o', str(tmp_path / 'a.mcap'), *options]) == 0
     annotated, ours = model_states(tmp_path / 'a.mcap', 'bringup')

@@ -171,7 +171,7 @@ def test_numbers_in_another_order():
     ('name', 'value', 'text'),
     [
         ('weights', [0.0], f'weights must be {FEATURES * N} finite numbers'),
-        ('spread', [math.nan] * SPREADS * N, 'spread must be 18 finite numbers'),
+        ('spread', [math.nan] * SPREADS * N, 'spread must be 21 finite numbers'),
         ('tails', None, 'tails must be 9 finite numbers'),
         ('speeds', [1.0, 0.0, 1.0], 'speeds must be greater than 0'),
         ('limits', [-2.0, 99.0] * N, 'limits must be between -60 and 60'),

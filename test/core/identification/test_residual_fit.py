@@ -151,6 +151,24 @@ def test_the_variance_depends_on_the_state(arm, found, runs):
     assert np.abs(np.log(true / stated)).max() < np.log(2.0)
 
 
+def test_the_variance_increases_with_the_speed(arm, runs):
+    """Of noise that is e^2 times as large at the largest speed as at rest."""
+    rng, run = np.random.default_rng(9), runs[4]
+    share = np.abs(run.v) / np.abs(run.v).max(axis=0)
+    exact = arm.model.inverse_dynamics(run.q, run.v, np.gradient(run.v, run.t, axis=0))
+    noise = np.exp(2.0 * share) * rng.normal(size=exact.shape)
+    run = replace(run, tau=exact + noise)
+    _, after, variances = errors(arm, fit_residual(arm.model, [run]).model, run)
+    share = share[-len(after) :]
+    for e, stated, s in zip(after.T, variances.T, share.T):
+        fast, slower = s > 0.75, (s > 0.35) & (s < 0.5)
+        true = rms(e[fast]) / rms(e[slower])
+        assert true > 1.5
+        assert rms(np.sqrt(stated[fast])) / rms(np.sqrt(stated[slower])) == pytest.approx(
+            true, rel=0.25
+        )
+
+
 def test_an_exact_model_has_no_residual(arm, runs):
     """Noise and offsets only: no joint gains; the offset remains to the tare."""
     rng, run = np.random.default_rng(7), runs[4]

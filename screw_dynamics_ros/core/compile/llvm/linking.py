@@ -24,26 +24,13 @@ from numpy.typing import NDArray
 from ...errors import BackendError
 from ..typed.external import address_in_process
 
-# Elf64_Shdr, Elf64_Sym and Elf64_Rela, with the fields that are read.
-SECTION = np.dtype(
-    {
-        'names': ['kind', 'flags', 'offset', 'size', 'link', 'info', 'align'],
-        'formats': ['<u4', '<u8', '<u8', '<u8', '<u4', '<u4', '<u8'],
-        'offsets': [4, 8, 24, 32, 40, 44, 48],
-        'itemsize': 64,
-    }
-)
-SYMBOL = np.dtype(
-    [
-        ('name', '<u4'),
-        ('info', 'u1'),
-        ('other', 'u1'),
-        ('section', '<u2'),
-        ('value', '<i8'),
-        ('size', '<u8'),
-    ]
-)
-RELOCATION = np.dtype([('offset', '<i8'), ('kind', '<u4'), ('symbol', '<u4'), ('addend', '<i8')])
+# Elf64_Shdr, Elf64_Sym and Elf64_Rela.
+SECTION = np.dtype('<u4,<u4,<u8,<u8,<u8,<u8,<u4,<u4,<u8,<u8')
+SECTION.names = 'name', 'kind', 'flags', 'start', 'offset', 'size', 'link', 'info', 'align', 'width'
+SYMBOL = np.dtype('<u4,u1,u1,<u2,<i8,<u8')
+SYMBOL.names = 'name', 'info', 'other', 'section', 'value', 'size'
+RELOCATION = np.dtype('<i8,<u4,<u4,<i8')
+RELOCATION.names = 'offset', 'kind', 'symbol', 'addend'
 MACHINE = b'\x7fELF\x02', (1).to_bytes(2, 'little') + (62).to_bytes(2, 'little')
 SYMBOLS, RELOCATIONS, EMPTY = 2, 4, 8  # kinds of sections
 WRITABLE, ALLOCATED = 1, 2  # flags of sections
@@ -70,9 +57,8 @@ class ObjectFile:
 
     def entries(self, section: Any, kind: np.dtype[Any]) -> NDArray[Any]:
         """Return the entries of a section."""
-        return np.frombuffer(
-            self.data, kind, int(section['size']) // kind.itemsize, int(section['offset'])
-        )
+        start = int(section['offset'])
+        return np.frombuffer(self.data[start : start + int(section['size'])], kind)
 
     def loaded(self, writable: bool) -> list[int]:
         """Return the indices of sections that are loaded, those for variables or all others."""
