@@ -144,7 +144,11 @@ def test_a_center_of_mass_that_the_recordings_contradict(arm, clean, carried, wr
     com = (LOAD.com[0] + wrong, LOAD.com[1], 0.0)
     given = replace(carried, payloads={}, load=KnownLoad('link2', 0.8, com))
     runs = [scaled(each, 0.1, 0.2) for each in (clean, given)]
-    found = identify_recordings(arm, runs, replace(OPTIONS, scale=arm.joint_names))
+    options = replace(OPTIONS, scale=arm.joint_names)
+    found = identify_recordings(arm, runs, options)
+    first = identify_recordings(arm, runs, replace(options, alternatives=False))
+    assert not [each for each in first.findings if 'its center of mass' in each.message]
+    np.testing.assert_array_equal(first.values, found.values)
     texts = [each for each in found.findings if 'its center of mass' in each.message]
     assert len(texts) == (wrong > 0.0)
     for each in texts:
