@@ -19,6 +19,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -38,8 +39,8 @@ from screw_dynamics_ros.core.identification import (
     EffortModel,
     IdentificationOptions,
     JointRecording,
+    identify_recordings,
 )
-from screw_dynamics_ros.core.identification.identification import _identify
 from screw_dynamics_ros.core.identification.pseudo_inertia import (
     pseudo_inertia,
 )
@@ -59,7 +60,7 @@ ARMS = {
     'z1': 'link06',
 }
 HELD = ('finger', 'gripper', 'drive')  # in names of joints that stay at rest
-MODEL = EffortModel(smoothing=SMOOTHING)
+OPTIONS = IdentificationOptions(EffortModel(smoothing=SMOOTHING), scale='known', alternatives=False)
 CASES = {
     'friction': 'friction the model does not have',
     'noise': 'friction of the model',
@@ -97,13 +98,6 @@ def judged(result: DynamicIdentification, arm: FrictionalArm) -> dict[str, list[
     return dict(found)
 
 
-def identify_recordings(
-    robot: Robot, recordings: list[JointRecording], options: IdentificationOptions
-) -> DynamicIdentification:
-    """Return the result without findings about missing friction, which change no interval."""
-    return _identify(robot, recordings, options)[0]
-
-
 @cache
 def robot_of(name: str) -> Robot:
     """Return a nominal arm."""
@@ -123,17 +117,15 @@ def measured(seed: int) -> Counts:
     )
     arm = FrictionalArm(robot, seed, period, moves)
     recording = arm.recording(seconds)
-    result = identify_recordings(robot, [recording], IdentificationOptions(MODEL, scale='known'))
+    result = identify_recordings(robot, [recording], OPTIONS)
     found = {'friction': judged(result, arm)}
     _, identified, nominal = result.errors()
     found['friction'][RATIO] = [float(np.nanmedian(nominal / identified))]
     found['friction'][HEALTHY] = [float(is_healthy(result))]
-    found['motion'] = payload(robot, link, load, seed, moves)
+    found['motion'] = payload(robot, link, load, seed, moves, result)
     if seed % 4 == 1:
         plain = FrictionalArm(robot, seed, period, moves, modeled=True)
-        result = identify_recordings(
-            robot, [plain.recording(seconds, 0.01)], IdentificationOptions(MODEL, scale='known')
-        )
+        result = identify_recordings(robot, [plain.recording(seconds, 0.01)], OPTIONS)
         found['noise'] = judged(result, plain)
     elif seed % 4 == 2:
         found['currents'] = currents(robot, link, load, seed, (arm, recording, seconds))
@@ -161,7 +153,7 @@ def currents(
                 again.t, again.q, None, again.tau * gains, load=KnownLoad(link, load.mass)
             ),
         ],
-        IdentificationOptions(MODEL, scale=joints),
+        replace(OPTIONS, scale=joints),
     )
     low, high = result.scale_intervals().T
     known = np.isfinite(result.effort_scale) & arm.moves
@@ -175,16 +167,22 @@ def currents(
 
 
 def payload(
-    robot: Robot, link: str, load: RigidBody, seed: int, moves: np.ndarray
+    robot: Robot,
+    link: str,
+    load: RigidBody,
+    seed: int,
+    moves: np.ndarray,
+    identified: DynamicIdentification,
 ) -> dict[str, list[float]]:
-    """Return what is held for a payload on the identified arm, from 5 s of motion."""
-    known = FrictionalArm(robot, seed, 10.0, moves, size=0.0).identified(robot)
-    arm = FrictionalArm(robot, seed, 10.0, moves, {link: load}, size=0.0, offsets=0.0)
+    """Return what is held for a payload on the identified arm, from 5 s of another motion."""
+    known = Robot(identified.description, gravity=robot.gravity, drives=identified.drives)
+    arm = FrictionalArm(robot, seed, 10.0, moves, {link: load})
+    arm.rng = np.random.default_rng(7000 + seed)
     given = arm.recording(5.0, start=arm.rng.uniform(0.0, 5.0))
     _, v, _ = arm.followed
-    record = EffortRecord(
-        given.t, given.q, v + 1e-3 * arm.rng.normal(size=v.shape), given.tau, False
-    )
+    v = v + 1e-3 * arm.rng.normal(size=v.shape)
+    tau = given.tau + identified.effort_offset
+    record = EffortRecord(given.t, given.q, v, tau, False)
     joints = [joint for joint, moves in zip(robot.joint_names, arm.moves) if moves]
     found = estimate_payload(known, link, [record], measured=joints)
     errors = {

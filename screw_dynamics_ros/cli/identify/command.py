@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -41,7 +42,7 @@ from screw_dynamics_ros.core.identification import (
     KnownLoad,
     identify_recordings,
 )
-from screw_dynamics_ros.core.identification.model_check import check_model
+from screw_dynamics_ros.core.identification.model_check import CHANGES, check_model
 from screw_dynamics_ros.core.identification.residual_fit import ResidualFit, fit_residual
 from screw_dynamics_ros.core.identification.unknowns import GROUPS
 from screw_dynamics_ros.core.tree.multibody_tree import build_tree
@@ -139,7 +140,7 @@ def outcome(options: argparse.Namespace, progress: Callable[..., object]) -> Out
         return checked(options, given)
     if options.payload and are_poses(given.recordings):
         return weighed(options, given)
-    result, residual, fit = identified(options, given)
+    result, residual, fit, half_widths = identified(options, given)
     sections = report.of_fit(result, given.notes, residual)
     tree = build_tree(result.description, drives=result.drives)
     sections[0].findings.append(definiteness(tree).finding)
@@ -148,7 +149,7 @@ def outcome(options: argparse.Namespace, progress: Callable[..., object]) -> Out
     is_wrong = any(finding.severity == 'error' for finding in result.findings)
     files = {
         URDF: output_files.identified_urdf(given.text, result),
-        PARAMETERS: output_files.parameter_file(result, options.payload, residual),
+        PARAMETERS: output_files.parameter_file(result, options.payload, residual, half_widths),
     }
     if fit is not None:
         files[RESIDUAL] = model_text(fit.joint_names, given.known.terms, fit.model)
@@ -215,7 +216,10 @@ def checked(options: argparse.Namespace, given: Recorded) -> Outcome:
         given.known.payloads,
         given.known.delay,
         options.measured_velocities,
+        given.known.half_widths,
     )
+    if options.drives is not None and given.known.half_widths is None:
+        given.notes.append(f'{options.drives} states no intervals: drift is not checked')
     title, status = f'Check of {found.description.name}', NEGATIVE if found.unexplained else DONE
     sections = report.of_check(found, given.notes)
     return Outcome(title, sections, {}, found, 'check', status=status)
@@ -223,8 +227,11 @@ def checked(options: argparse.Namespace, given: Recorded) -> Outcome:
 
 def identified(
     options: argparse.Namespace, given: Recorded
-) -> tuple[DynamicIdentification, UnloadedResidual | None, ResidualFit | None]:
-    """Return the result for recordings, errors of external torques, and a model of these."""
+) -> tuple[DynamicIdentification, UnloadedResidual | None, ResidualFit | None, Array]:
+    """Return the result, errors of external torques, a model of these, half widths of intervals.
+
+    The half widths (n, 3) are those of `CHANGES` in the same recordings.
+    """
     _, known, recordings, _ = given
     robot = known.robot
     scale = robot.joint_names if options.scale == ('all',) else options.scale
@@ -248,13 +255,35 @@ def identified(
     )
     identified_robot = Robot(result.description, gravity=robot.gravity, drives=result.drives)
     residual = unloaded_residual(identified_robot, result, recordings, options.payload)
+    runs = as_of_nodes(identified_robot, result, recordings, options.payload)
     fit = None
     if options.residual:
-        runs = as_of_nodes(identified_robot, result, recordings, options.payload)
         fit = fit_residual(
             identified_robot, runs, settings=settings_of(result), noise=noise_of(residual, robot)
         )
-    return of_reported_efforts(result, known.calibration), residual, fit
+    half_widths = stated_half_widths(identified_robot, result, recordings, runs)
+    return of_reported_efforts(result, known.calibration), residual, fit, half_widths
+
+
+def stated_half_widths(
+    robot: Robot,
+    result: DynamicIdentification,
+    recordings: Sequence[JointRecording],
+    runs: Sequence[JointRecording],
+) -> Array:
+    """Return the half widths (n, 3) of `CHANGES` of an identified robot; `runs` have payloads."""
+    if np.isnan(result.effort_scale).all():
+        return np.full((len(result.joint_names), len(CHANGES)), np.nan)
+    torques = [
+        replace(
+            each,
+            tau=each.tau * result.effort_scale + result.effort_offset,
+            payloads=run.payloads,
+        )
+        for each, run in zip(recordings, runs)
+    ]
+    delay = result.effort_delay.value if result.effort_delay.is_certain else 0.0
+    return check_model(robot, torques, result.cutoff, delay=delay).half_widths
 
 
 def noise_of(residual: UnloadedResidual | None, robot: Robot) -> Array:

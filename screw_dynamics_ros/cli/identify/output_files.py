@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import yaml
 
@@ -14,6 +16,9 @@ from screw_dynamics_ros.core.description.friction import FRICTION
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.urdf_inertias import with_dynamics
 from screw_dynamics_ros.core.identification import DynamicIdentification
+from screw_dynamics_ros.core.identification.model_check import CHANGES
+from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.nodes.parameters.robot_parameters import HALF_WIDTHS
 
 HEADER = """\
 # Drives and efforts of {robot}, identified from recordings. Use it together with the identified
@@ -39,11 +44,15 @@ def identified_urdf(text: str, result: DynamicIdentification) -> str:
 
 
 def parameter_file(
-    result: DynamicIdentification, payload_link: str = '', residual: UnloadedResidual | None = None
+    result: DynamicIdentification,
+    payload_link: str = '',
+    residual: UnloadedResidual | None = None,
+    half_widths: Array | None = None,
 ) -> str:
     """Return a parameter file of the nodes: drives, efforts, payload, errors of external torques.
 
-    Joints whose scale is not determined are omitted.
+    Joints whose scale is not determined are omitted. `half_widths` (n, 3) are those of the
+    intervals of `CHANGES`, for `identify --check`.
     """
     scaled = np.isfinite(result.effort_scale).tolist()
     joints = [joint for joint, known in zip(result.joint_names, scaled) if known]
@@ -64,9 +73,24 @@ def parameter_file(
         parameters |= _of_wrench_estimator(residual)
     if result.payload is not None:
         parameters |= payload_parameters(payload_link, result.payload)
-    content = {'/**': {'ros__parameters': parameters}}
+    content = {
+        '/**': {'ros__parameters': parameters},
+        **_intervals(result.joint_names, half_widths),
+    }
     body = yaml.safe_dump(content, sort_keys=False, default_flow_style=None, width=100)
     return HEADER.format(robot=result.description.name) + body
+
+
+def _intervals(joints: Sequence[str], half_widths: Array | None) -> dict[str, object]:
+    """Return the section with half widths of intervals, which no node reads."""
+    if half_widths is None:
+        return {}
+    found = {
+        joint: {name: _rounded(x, 4) for name, x in zip(CHANGES, row) if np.isfinite(x)}
+        for joint, row in zip(joints, half_widths)
+        if np.isfinite(row).any()
+    }
+    return {'/**/identify': {'ros__parameters': {HALF_WIDTHS: found}}} if found else {}
 
 
 def drive_parameters(drive: Drive) -> dict[str, object]:

@@ -19,6 +19,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
 from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from screw_dynamics_ros.core.identification import DynamicIdentification, JointRecording, KnownLoad
+from screw_dynamics_ros.core.identification.model_check import CHANGES
 from screw_dynamics_ros.core.state_checks import POSE_PERIOD_S
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.parameters.robot_parameters import RobotParameters, robot_parameters
@@ -35,7 +36,7 @@ Calibration = tuple[Array | None, Array | None]
 class KnownRobot(NamedTuple):
     """The nominal robot, scales and offsets of efforts, payloads, delay of efforts [s], notes.
 
-    `terms` are the `effort_terms`.
+    `half_widths` (n, 3) are those of the intervals of `CHANGES`, `terms` the `effort_terms`.
     """
 
     robot: Robot
@@ -43,6 +44,7 @@ class KnownRobot(NamedTuple):
     payloads: dict[str, RigidBody]
     delay: float
     notes: list[str]
+    half_widths: Array | None
     terms: Sequence[str] = TERMS
 
 
@@ -83,7 +85,8 @@ def known_robot(text: str, options: argparse.Namespace) -> KnownRobot:
         notes.append(
             f'efforts are scaled with {parameters.path}; findings on scales are relative to these'
         )
-    return KnownRobot(robot, calibration, parameters.payloads, delay, notes, terms)
+    half_widths = parameters.half_widths(robot.joint_names, CHANGES)
+    return KnownRobot(robot, calibration, parameters.payloads, delay, notes, half_widths, terms)
 
 
 def of_reported_efforts(

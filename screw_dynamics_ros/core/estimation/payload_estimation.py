@@ -20,8 +20,10 @@ The equations are weighted by the scatter of the efforts of each joint between s
 number of states. The covariance is the larger of two estimates: that of the Gauss-Markov theorem,
 scaled by the residuals, and that of the jackknife over classes of states and blocks of time
 (`identification.jackknife`), because residuals are mainly unmodeled friction. Each pose is a
-separate class and block. Confidence intervals use Student's distribution, to first order for
-functions of phi.
+separate class and block. Errors of the identified robot that hardly change during a short motion
+do not show in residuals: the change of the estimate by constant errors of the efforts is added to
+its deviations. Confidence intervals use Student's distribution, to first order for functions of
+phi.
 
 Sources: Müller 2018b, section 6 (D-39, D-43); Bruyninckx 2010, section 4.12.9 (B-101); Atkeson, An
 and Hollerbach, Estimation of inertial parameters of manipulator loads and links, IJRR 5(3), 1986.
@@ -174,9 +176,8 @@ def estimate_payload(
     joints = joints_of(robot, link, measured)
     rows = np.array([robot.joint_coordinates(name)[1].start for name in joints])
     equations = equations_of(robot, link, records, rows, shares, dict(known or {}))
-    X = equations.Y
-    if with_offsets:
-        X = np.hstack([X, np.eye(len(joints))[equations.joint]])
+    offset_columns = np.eye(len(joints))[equations.joint]
+    X = np.hstack([equations.Y, offset_columns]) if with_offsets else equations.Y
     scales = np.concatenate([SCALES, np.ones(X.shape[1] - 10)])
     spare = len(X) - np.linalg.matrix_rank(X * scales)
     if spare < (1 if effort_deviation else 3):
@@ -203,6 +204,12 @@ def estimate_payload(
         quantile,
         *jackknife(fit.U, residual / deviations, clusters, fit.factor),
     )
+    if not (with_offsets or effort_deviation or equations.at_rest.any()):
+        both_columns = np.hstack([X, offset_columns]) / deviations[:, None]
+        ones = np.ones(len(joints))
+        other = Fit(both_columns, RANK_TOLERANCE, scale=1.0 / np.concatenate([scales, ones]))
+        change = other.solve(equations.y / deviations)[:10] - z
+        covariance = covariance + np.outer(change, change)
     half = quantile * np.sqrt(covariance.diagonal())
     is_known = estimable(fit, half, robot.total_mass)[:10]
     both = np.outer(is_known, is_known)

@@ -119,7 +119,7 @@ def identify_recordings(
     Raises as `identify_dynamics`.
     """
     result, problem, every, moves = _identify(robot, recordings, options)
-    if not result.torques.held_out.any():
+    if not (options.alternatives and result.torques.held_out.any()):
         return result
     residuals = result.torques.measured - result.torques.identified
 

@@ -34,6 +34,9 @@ class IdentificationOptions:
     measured_velocities : bool
         Whether to use the recorded velocities. Derivatives of positions, the default, have no delay
         and usually less noise.
+    alternatives : bool
+        Whether findings name terms of friction and centers of mass with which held-out efforts are
+        explained better; each takes another fit.
     """
 
     model: EffortModel = field(default_factory=EffortModel)
@@ -42,6 +45,7 @@ class IdentificationOptions:
     held_out: float = 0.2
     robust: bool = False
     measured_velocities: bool = False
+    alternatives: bool = True
 
 
 def check_options(options: IdentificationOptions, robot: DynamicModel) -> None:

@@ -14,7 +14,10 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from screw_dynamics_ros.core import ArgumentError, Drive
+from screw_dynamics_ros.core.arguments import check_number
 from screw_dynamics_ros.core.description.drives import NO_DRIVE, drive_of, drives_of
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
@@ -25,6 +28,7 @@ from screw_dynamics_ros.ros.parameter_files import read_parameters
 from .per_joint import EFFORTS, FLAGS, effort_calibration
 
 JOINTS, PREFIX = 'drive_joints', 'drives.'
+HALF_WIDTHS = 'half_widths'  # of intervals, by joint and parameter, which only `identify` uses
 #: Parameters of efforts, with their defaults.
 NO_EFFORTS: dict[str, Any] = {'effort_joints': [], 'effort_scale': [], 'effort_offset': []}
 
@@ -99,6 +103,19 @@ class RobotParameters:
         com = self.values.get('payload_center_of_mass', [0.0] * 3)
         moments = self.values.get('payload_inertia', [0.0] * 6)
         return {link: RigidBody.from_moments(mass, com, moments)}
+
+    def half_widths(self, joints: Sequence[str], kinds: Sequence[str]) -> Array | None:
+        """Return half widths of identified intervals, (joints, kinds), NaN if not set; None if all.
+
+        Raises `ArgumentError` for one that is negative or no number.
+        """
+        found = np.full((len(joints), len(kinds)), np.nan)
+        for i, joint in enumerate(joints):
+            for k, kind in enumerate(kinds):
+                if (name := f'{HALF_WIDTHS}.{joint}.{kind}') in self.values:
+                    check_number(f'{self.path}: {name}', self.values[name])
+                    found[i, k] = self.values[name]
+        return None if np.isnan(found).all() else found
 
     def calibration(self, joints: Sequence[str]) -> tuple[Array | None, Array | None]:
         """Return scale and offset of the efforts of `joints`, (n,) each, None if not set.

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -79,7 +80,7 @@ def test_files_for_the_robot_and_the_nodes(tmp_path, states, said):
     assert '<!--' in (folder / 'identified.urdf').read_text()
 
     sections = read_parameter_file(folder / 'drives.yaml')
-    assert [section.pattern for section in sections] == ['/**']
+    assert [section.pattern for section in sections] == ['/**', '/**/identify']
     parameters = yaml.safe_load((folder / 'drives.yaml').read_text())['/**']['ros__parameters']
     drives = {name: Drive(**values) for name, values in parameters['drives'].items()}
     assert parameters['drive_joints'] == parameters['effort_joints'] == list(drives)
@@ -428,6 +429,21 @@ def test_a_model_beside_another_recording(tmp_path, states, capsys, said):
         assert pytest.approx(1.0, abs=1e-3) == R2
     assert 'check.png' in (tmp_path / 'check' / 'check.md').read_text()
     assert (tmp_path / 'check' / 'check.png').stat().st_size > 10_000
+
+    assert 'drift' not in out
+    drifted = dict(np.load(halves[1]))
+    drifted['tau'] = drifted['tau'] * [1.2, 1.0]
+    np.savez(halves[1], **drifted)
+    out = said(main, *options, *model)
+    assert re.search(r'joint joint1: has drifted .*: scale by (19|20)\.\S+ \+- ', out)
+    assert 'joint joint2: has drifted' not in out
+    file = folder / 'drives.yaml'
+    sections = yaml.safe_load(file.read_text())
+    del sections['/**/identify']
+    file.write_text(yaml.safe_dump(sections))
+    out = said(main, *options, *model)
+    assert 'states no intervals: drift is not checked' in out
+    assert 'has drifted' not in out
 
     assert main([*options, '--urdf', str(PLANAR)]) == NEGATIVE
     out = capsys.readouterr().out

@@ -264,7 +264,8 @@ def test_results_for_calibrated_efforts_become_those_for_reported_ones(result):
 CHECK = ModelCheck(DESCRIPTION, JOINTS, TORQUES, np.array([True, False, True]),
                    np.array([0.98765, 0.5, np.nan]), np.array([11.25, 2.5, np.nan]),
                    np.array([0.75, 0.125, np.nan]), np.array([-0.25, 0.0625, np.nan]),
-                   (Finding('warning', 'joint joint1', 'is poor'),), 3.25)  # fmt: skip
+                   (Finding('warning', 'joint joint1', 'is poor'),), 3.25,
+                   *np.full((2, 3, 3), np.nan))  # fmt: skip
 
 
 def test_report_of_a_check():

@@ -17,8 +17,14 @@ from screw_dynamics_ros.core.estimation.payload_estimation import (
     estimate_payload,
     parameter_map,
 )
+from screw_dynamics_ros.core.identification import (
+    EffortModel,
+    IdentificationOptions,
+    identify_recordings,
+)
 from support.jointed_bodies import random_pose
 from support.robots import urdf_path
+from support.simulated_recording import SMOOTHING
 from support.unmodeled_friction import FrictionalArm
 
 LINK = 'panda_hand_tcp'
@@ -147,6 +153,28 @@ def test_intervals_hold_the_truth_behind_friction_that_the_model_does_not_have()
     known = np.isfinite(errors)
     assert known.mean() > 0.8
     assert (np.abs(errors) <= 1.0)[known].mean() > 0.8
+
+
+def test_intervals_of_a_short_motion_hold_the_truth_of_an_identified_arm():
+    """Whose bodies and offsets have errors that five seconds do not show; else 24 of 32 do."""
+    moves, joints = np.arange(ROBOT.nv) < 7, ROBOT.joint_names[:7]
+    load, inside = RigidBody(LOAD.mass, LOAD.com, LOAD.matrix), []
+    options = IdentificationOptions(
+        EffortModel(smoothing=SMOOTHING), scale='known', alternatives=False
+    )
+    for seed in range(8):
+        free = FrictionalArm(ROBOT, seed, 10.0, moves).recording(30.0)
+        result = identify_recordings(ROBOT, [free], options)
+        known = Robot(result.description, gravity=ROBOT.gravity, drives=result.drives)
+        arm = FrictionalArm(ROBOT, seed, 10.0, moves, {LINK: load})
+        arm.rng = np.random.default_rng(100 + seed)
+        given = arm.recording(5.0)
+        tau = given.tau + result.effort_offset
+        record = EffortRecord(given.t, given.q, arm.followed[1], tau, False)
+        found = estimate_payload(known, LINK, [record], measured=joints)
+        half = found.quantile * np.sqrt(np.diag(found.covariance))
+        inside.append((np.abs(found.parameters - load.parameters) <= half)[:4])
+    assert np.sum(inside) >= 27
 
 
 def test_offsets_of_efforts(loaded):

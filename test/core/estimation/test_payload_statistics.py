@@ -275,6 +275,33 @@ def test_estimate_and_intervals_are_those_of_weighted_least_squares(
     assert (found.poses, found.stretches, found.joints) == (5, 9, robot.joint_names)
 
 
+def test_constant_errors_of_efforts_widen_intervals_of_a_short_motion(robot):
+    """By the change of the estimate that they cause, a deviation; of motion only, if not stated."""
+    record = motion(robot, np.random.default_rng(4), 5.0, noise=0.05)
+    wrong = np.array([0.08, -0.12, 0.1, 0.06])
+    off = EffortRecord(record.time, record.q, record.v, record.tau + wrong, False)
+    found = estimate_payload(robot, LINK, [off])
+    equations = equations_of(robot, LINK, [off], ROWS, ALL, {})
+    deviations = scatter_of([off], ROWS)[equations.joint] / np.sqrt(equations.samples)
+    offsets = np.tile(np.eye(N), (len(equations.y) // N, 1))
+    both = np.hstack([equations.Y, offsets])
+    plain, free = (
+        np.linalg.lstsq(X / deviations[:, None], equations.y / deviations)[0][:10]
+        for X in (equations.Y, both)
+    )
+    free_offsets = estimate_payload(robot, LINK, [off], with_offsets=True)
+    np.testing.assert_allclose(found.parameters, plain, rtol=1e-6)
+    np.testing.assert_allclose(free_offsets.parameters, free, rtol=1e-6)
+    A, b = equations.Y / deviations[:, None], equations.y / deviations
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    e, factor = b - A @ plain, Vt.T / s
+    robust, freedom = jackknife(U, e, [equations.state_class, equations.block], factor)
+    markov = e @ e / (len(A) - 10) * np.linalg.inv(A.T @ A)
+    expected = enlarged(markov, found.quantile, robust, freedom)
+    expected += np.outer(free - plain, free - plain)
+    np.testing.assert_allclose(found.covariance, expected, rtol=1e-4, atol=1e-12)
+
+
 def test_fewest_equations():
     """One more than unknowns with a stated deviation, three more if it is estimated."""
     robot, rng = arm(), np.random.default_rng(0)

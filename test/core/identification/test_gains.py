@@ -20,7 +20,7 @@ from screw_dynamics_ros.core.identification import (
     KnownLoad,
     identify_recordings,
 )
-from screw_dynamics_ros.core.identification.model_check import check_model
+from screw_dynamics_ros.core.identification.model_check import DRIFT, check_model
 from support.simulated_recording import SMOOTHING, computed, late, some_motion
 
 PLANAR = 'urdf/planar_2r.urdf'
@@ -144,7 +144,11 @@ def test_a_center_of_mass_that_the_recordings_contradict(arm, clean, carried, wr
     com = (LOAD.com[0] + wrong, LOAD.com[1], 0.0)
     given = replace(carried, payloads={}, load=KnownLoad('link2', 0.8, com))
     runs = [scaled(each, 0.1, 0.2) for each in (clean, given)]
-    found = identify_recordings(arm, runs, replace(OPTIONS, scale=arm.joint_names))
+    options = replace(OPTIONS, scale=arm.joint_names)
+    found = identify_recordings(arm, runs, options)
+    first = identify_recordings(arm, runs, replace(options, alternatives=False))
+    assert not [each for each in first.findings if 'its center of mass' in each.message]
+    np.testing.assert_array_equal(first.values, found.values)
     texts = [each for each in found.findings if 'its center of mass' in each.message]
     assert len(texts) == (wrong > 0.0)
     for each in texts:
@@ -234,6 +238,108 @@ def test_at_rest_gravity_and_offsets_are_compared(arm, clean):
     (_,) = check_model(arm, [replace(still, tau=tau + 0.9 * level)]).findings
     _, *off = check_model(arm, [replace(still, tau=tau + [1.4 * level[0], 0.0])]).findings
     assert [each.subject for each in off] == ['joint joint1']
+
+
+# --- drift ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope='module')
+def stated(arm, clean):
+    return check_model(arm, [clean]).half_widths
+
+
+def drifts(found):
+    return [each for each in found.findings if 'has drifted' in each.message]
+
+
+def changed(arm, **factors):
+    """Return another recording of the arm with other drives of joint 1."""
+    first = DRIVES['joint1']
+    others = {name: factor * getattr(first, name) for name, factor in factors.items()}
+    drives = DRIVES | {'joint1': replace(first, **others)}
+    other = Robot.from_urdf(PLANAR, gravity=(0, -9.81, 0), drives=drives, backend='python')
+    return computed(other, some_motion(2, seed=5), 12.0, effort_noise=0.02, seed=1)
+
+
+def test_changes_are_those_of_efforts_without_noise(arm):
+    """Each is exact: twice the friction and 0.9 of all efforts, with an offset."""
+    run = computed(arm, some_motion(2), 12.0)
+    f = arm.friction_torques(run.v)
+    found = check_model(arm, [replace(run, tau=0.9 * (run.tau + f) - [0.25, 0.0])])
+    expected = [[-0.1, 0.8, 0.25], [-0.1, 0.8, 0.0]]
+    np.testing.assert_allclose(found.changes, expected, atol=2e-4)
+    assert (found.half_widths < 5e-4).all()
+
+
+def test_an_arm_as_it_was_has_not_drifted(arm, stated):
+    again = changed(arm)
+    found = check_model(arm, [again], stated=stated)
+    assert found.findings == ()
+    assert (found.half_widths < 0.05).all()
+    assert (np.abs(found.changes) < DRIFT * np.hypot(found.half_widths, stated)).all()
+
+
+def test_friction_has_drifted(arm, stated):
+    """By half of it; without stated intervals, or with wider ones, nothing is known about drift."""
+    run = changed(arm, damping=1.5, coulomb=1.5)
+    found = check_model(arm, [run], stated=stated)
+    (finding,) = drifts(found)
+    assert (finding.severity, finding.subject) == ('warning', 'joint joint1')
+    change, half = map(float, re.search(r'friction by (\S+) \+- (\S+) %', finding.message).groups())
+    assert half > 0.0
+    assert abs(change - 50.0) < half
+    assert 'identify again' in finding.remedy
+    for wider in (None, stated + [0.0, 0.5, 0.0], np.full((2, 3), np.nan)):
+        assert drifts(check_model(arm, [run], stated=wider)) == []
+    # a change that hardly matters is no finding
+    slight = changed(arm, damping=1.03, coulomb=1.03)
+    found = check_model(arm, [slight], stated=0.0 * stated)
+    assert found.changes[0, 1] > DRIFT * found.half_widths[0, 1]
+    assert drifts(found) == []
+
+
+@pytest.mark.parametrize('what', ['scale', 'offset'])
+def test_efforts_have_drifted(arm, stated, what):
+    """A scale of a motor that is warm, an offset of a sensor; of one joint each."""
+    run = changed(arm)
+    size = np.sqrt(np.mean(run.tau**2, axis=0))
+    tau = run.tau * [1.0, 1.15] if what == 'scale' else run.tau - [0.0, 0.08 * size[1]]
+    (finding,) = drifts(check_model(arm, [replace(run, tau=tau)], stated=stated))
+    assert finding.subject == 'joint joint2'
+    change, half = map(float, re.search(rf'{what} by (\S+) \+- (\S+)', finding.message).groups())
+    assert abs(change - (15.0 if what == 'scale' else 0.08 * size[1])) < half
+
+
+def test_efforts_that_are_not_explained_have_not_drifted(arm, clean, stated):
+    """Another sign is another fault; joints without efforts or motion have no changes."""
+    found = check_model(arm, [replace(clean, tau=clean.tau * [-1.0, np.nan])], stated=stated)
+    assert found.unexplained == ('joint1',)
+    assert drifts(found) == []
+    assert np.isnan(found.changes).all(axis=1).tolist() == [False, True]
+    still = replace(clean, q=clean.q * [1.0, 0.0], v=None)
+    assert np.isnan(check_model(arm, [still]).changes).all(axis=1).tolist() == [False, True]
+
+
+def test_changes_that_a_motion_does_not_separate_are_unknown(clean):
+    """Friction, of a model without friction."""
+    plain = Robot.from_urdf(PLANAR, gravity=(0, -9.81, 0), backend='python')
+    found = check_model(plain, [computed(plain, some_motion(2), 12.0, effort_noise=0.02)])
+    assert np.isnan(found.changes).tolist() == [[False, True, False]] * 2
+
+
+def test_an_offset_at_rest_has_drifted(arm, clean, stated):
+    """Beyond dry friction and the interval that is stated, though below a tenth of the torque."""
+    q = np.tile([0.4, -0.7], (len(clean.t), 1))
+    tau = arm.gravity_torques(q)
+    limit = DRIFT * stated[0, 2] + DRIVES['joint1'].stiction
+    assert limit < 0.1 * np.abs(tau[0, 0]) + DRIVES['joint1'].stiction
+    for share, count in ((0.98, 0), (1.02, 1)):
+        run = JointRecording(clean.t, q, None, tau + [share * limit, 0.0])
+        _, *found = check_model(arm, [run], stated=stated).findings
+        assert [each.subject for each in found] == ['joint joint1'] * count
+
+
+# --- efforts and motors ---------------------------------------------------------------------------
 
 
 def test_joints_without_efforts_and_delays(arm, clean):

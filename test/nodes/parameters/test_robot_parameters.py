@@ -55,6 +55,21 @@ def test_drives_and_efforts(tmp_path, description, section):
     np.testing.assert_array_equal(offset, [0.0, 0.25])
 
 
+def test_half_widths_of_intervals(tmp_path):
+    """Of a section that no node reads; names of joints may contain points."""
+    halves = {'joint1': {'scale': 0.25, 'offset': 2}, 'a.b': {'friction': 0.5}}
+    found = robot_parameters(written(tmp_path, **{'/**/identify': {'half_widths': halves}}))
+    expected = [[0.25, np.nan], [np.nan, 0.5], [np.nan, np.nan]]
+    given = found.half_widths(('joint1', 'a.b', 'joint3'), ('scale', 'friction'))
+    np.testing.assert_array_equal(given, expected)
+    assert found.half_widths(('joint3',), ('scale',)) is None
+    assert RobotParameters().half_widths(('joint1',), ('scale',)) is None
+    for wrong in (-0.5, 'wide', float('nan'), float('inf')):
+        given = RobotParameters('drives.yaml', {'half_widths.joint1.scale': wrong})
+        with pytest.raises(ArgumentError, match=r'drives.yaml: half_widths.joint1.scale must be'):
+            given.half_widths(('joint1',), ('scale',))
+
+
 def test_they_are_those_of_a_node(tmp_path, description, ros_domain):
     rclpy = pytest.importorskip('rclpy')
     from screw_dynamics_ros.nodes.parameters.drive_parameters import DriveParameters
