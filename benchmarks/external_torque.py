@@ -6,12 +6,12 @@
     OPENBLAS_NUM_THREADS=1 python benchmarks/run.py --only external_torque
     PYTHONPATH=.:test python benchmarks/external_torque.py --recording RUN.npz --urdf ROBOT.urdf
 
-Simulated arms have friction that the model lacks: load, Stribeck curve, presliding. They move for
-ten minutes without contact; from the first two the dynamics are identified, from all of them
-residual model and LSTM are trained. Two minutes of other motions determine thresholds of contacts;
-six minutes of other motions are judged. The LSTM (PyTorch) estimates what the observer `momentum`
-has for zero from positions and velocities; it trains for a minute on two cores, of which the best
-epoch counts.
+Simulated arms have friction that the model lacks: load, Stribeck curve, presliding. One has
+backlash between joints and motors with encoders. They move for ten minutes without contact; from
+the first two the dynamics are identified, from all of them residual model and LSTM are trained. Two
+minutes of other motions determine thresholds of contacts; six minutes of other motions are judged.
+The LSTM (PyTorch) estimates what the observer `momentum` has for zero from positions and
+velocities; it trains for a minute on two cores, of which the best epoch counts.
 
 Files with the arrays t, q, v, tau and joint_names that the user names are divided into 70, 10
 and 20 %.
@@ -62,11 +62,13 @@ ALARMS = 60.0  # asked for in an hour of free motion
 SLOW, REVERSAL = 0.05, 0.3  # rad/s, s
 OBSERVERS = 'momentum', 'kalman', 'sliding'
 STATED = 0.8, 1.25  # of true by stated deviations
-#: URDF, tip, joints that are held, seed.
+#: URDF, tip, joints that are held, seed, backlash [rad].
 ARMS = {
-    'Panda': ('panda', 'panda_hand_tcp', ('panda_finger_joint1', 'panda_finger_joint2'), 11),
-    'UR5': ('ur_description/urdf/ur5_robot', 'tool0', (), 12),
+    'Panda': ('panda', 'panda_hand_tcp', ('panda_finger_joint1', 'panda_finger_joint2'), 11, 0.0),
+    'UR5': ('ur_description/urdf/ur5_robot', 'tool0', (), 12, 0.0),
+    'UR5 with backlash': ('ur_description/urdf/ur5_robot', 'tool0', (), 12, 1e-3),
 }
+CROSSING = 0.02  # share of the limit: torque that closes three quarters of a gap, elastic teeth
 GROUP = 'External torques, '
 LSTM_RATE, LSTM_UNITS = 100.0, 64  # Hz
 LSTM_CORES, LSTM_SECONDS = 2, 60.0  # of training
@@ -115,7 +117,7 @@ def figures(quick: bool) -> Iterator[Figure]:
 
 def simulated(name: str, share: float) -> Data:
     """Return the recordings of a simulated arm, or a share of their durations."""
-    path, tip, held, seed = ARMS[name]
+    path, tip, held, seed, gap = ARMS[name]
     description = read_urdf(urdf_path(path))
     joints = [
         replace(joint, type='fixed', mimic=None) if joint.name in held else joint
@@ -124,16 +126,19 @@ def simulated(name: str, share: float) -> Data:
     nominal = Robot(replace(description, joints=tuple(joints)))
     arm = FrictionalArm(nominal, seed, SECONDS * share)
 
-    def motions(count: int) -> list[JointRecording]:
-        found = []
+    def motions(count: int) -> Iterator[JointRecording]:
         for _ in range(count):
             arm.speed = arm.rng.uniform(0.3, 1.5)
             given = arm.recording(SECONDS * share)
-            v = arm.followed[1]
-            found.append(replace(given, v=v + VELOCITY_NOISE * arm.rng.normal(size=v.shape)))
-        return found
+            q, v, a = arm.followed
+            noise = VELOCITY_NOISE * arm.rng.normal(size=v.shape)
+            load = arm.torques(q, v, a)[0] - arm.armature * a
+            # Encoders are on the motors, which are ahead of the joints in the direction of torque.
+            ahead = 0.5 * gap * np.tanh(load / (CROSSING * arm.limit))
+            faster = np.gradient(ahead, given.t, axis=0)
+            yield replace(given, q=given.q + ahead, v=v + faster + noise)
 
-    recorded = motions(TRAINED + TUNED + JUDGED)
+    recorded = list(motions(TRAINED + TUNED + JUDGED))
     result, robot, settings, noise = identified(nominal, recorded[:IDENTIFIED], 'known')
     body = RigidBody(PAYLOAD, (0.0, 0.0, 0.05), np.eye(3) * 1e-3)
     loaded = []
