@@ -79,10 +79,9 @@ def arms(request, start, connect, tmp_path_factory):
         given += ['-r', f'{topic}:=/cell{topic}']
     shared = {'state_timeout': 0.5}
     if request.param == 'one process':
-        start('bringup', shared, [*given, '--', *SPACES, '--ros-args'])
+        nodes = [start('bringup', shared, [*given, '--', *SPACES, '--ros-args'])]
     else:
-        for space in SPACES:
-            start('bringup', shared, [*given, '-r', f'__ns:=/{space}'])
+        nodes = [start('bringup', shared, [*given, '-r', f'__ns:=/{space}']) for space in SPACES]
     made = []
     for space, name, tool, up in zip(
         SPACES, ('ur5_robot', 'panda'), ('tool0', 'panda_link8'), (9.81, -9.81)
@@ -96,7 +95,12 @@ def arms(request, start, connect, tmp_path_factory):
         client.subscribe(TFMessage, '/cell/tf')
         client.subscribe(TFMessage, '/cell/tf_static', profile=LATCHED_BY_BOTH)
         made.append(Arm(robot, Pinocchio(text, robot, mimic=True), client, tool))
-    return dict(zip(SPACES, made))
+    yield dict(zip(SPACES, made))
+    # Two drivers of one robot that jumps are a conflict.
+    for arm in made:
+        arm.client.drop_publisher('joint_states')
+    for node in nodes:
+        node.stop()
 
 
 def test_torques_are_those_of_the_own_robot(arms):
