@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -60,7 +61,8 @@ MODULES = (
 def objects():
     opaque = native.opaque_pointers()
     pointer = 'ptr' if opaque else r'\1*'
-    return [native.emitted(re.sub(r'POINTER\((.*?)\)', pointer, text)) for text in MODULES]
+    texts = [re.sub(r'POINTER\((.*?)\)', pointer, dedent(text)) for text in MODULES]
+    return [native.emitted(text) for text in texts]
 
 
 def test_code_computes_what_a_linker_and_llvm_make_of_it(objects, monkeypatch, tmp_path):
