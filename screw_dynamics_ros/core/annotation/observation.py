@@ -257,15 +257,13 @@ class TorqueProgram:
     ) -> TorqueNoise:
         """Return the covariance of the torques."""
         filters = [LowPassSteps(np.array(PASS_WEIGHTS))]  # as in nodes
-        noise, observed, n = TorqueNoise(plan.steps, filters), self._observed, self._robot.nv
+        noise = TorqueNoise(plan.steps, filters)
+        noise.bind(self._observed, results, offset)
         noise.effort_deviations, noise.velocity_deviations, of_model = (
             values_of_joints(vars(self._settings), f'observer_{what}_deviation', self._joints)
             for what in ('effort', 'velocity', 'model')
         )
-        noise.variances, noise.offset = np.nan_to_num(of_model**2), offset
-        noise.estimated = results.get(observed.covariance)
-        noise.inertia = results.get(observed.inertia)
-        noise.covariance = np.zeros(n * n)
+        noise.variances = np.nan_to_num(of_model**2)
         return noise
 
     def _run(

@@ -22,13 +22,16 @@ Source: Gelb, Applied Optimal Estimation, 4.1 (covariance propagation).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..compile.typed.functions import Floats, typed
 from ..compile.typed.records import Record
+from ..types import Array
 from .low_pass import PASS_WEIGHTS, LowPassSteps
+from .observers.quantities import Observation
 from .observers.steps import ObserverSteps
 from .residual_model import add_covariance
 from .residual_offset import ResidualOffset
@@ -176,6 +179,16 @@ class TorqueNoise(Record):
     def __init__(self, steps: ObserverSteps, filters: Sequence[LowPassSteps]) -> None:
         self.number, self.steps, self.filters = NO_SAMPLE, steps, tuple(filters)
         self.efforts, self.momenta = (NoiseVariance(1 + len(filters)) for _ in range(2))
+
+    def bind(
+        self, observed: Observation, results: Mapping[Any, Array], offset: ResidualOffset
+    ) -> None:
+        """Let this be the covariance of an observer, with the results of a program."""
+        self.estimated, self.inertia = (
+            results.get(observed.covariance),
+            results.get(observed.inertia),
+        )
+        self.offset, self.covariance = offset, np.zeros(len(self.steps.time_constants) ** 2)
 
 
 @typed

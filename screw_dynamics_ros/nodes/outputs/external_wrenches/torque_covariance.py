@@ -52,13 +52,8 @@ class TorqueCovariance(TorqueNoise):
         offset: ResidualOffset,
     ) -> None:
         super().__init__(plan.steps, filters)
-        self._mapper, self._observer, self.offset = mapper, observer, offset
-        observed, n = plan.observation, len(model.joints)
-        self.covariance = np.zeros(n * n)
-        if observed.covariance is not None:
-            self.estimated = model.results[observed.covariance]
-        if observed.inertia is not None:
-            self.inertia = model.results[observed.inertia]
+        self._mapper, self._observer = mapper, observer
+        self.bind(plan.observation, model.results, offset)
         self.use_parameters()
 
     def use_parameters(self) -> None:
