@@ -184,10 +184,8 @@ class TorqueNoise(Record):
         self, observed: Observation, results: Mapping[Any, Array], offset: ResidualOffset
     ) -> None:
         """Let this be the covariance of an observer, with the results of a program."""
-        self.estimated, self.inertia = (
-            results.get(observed.covariance),
-            results.get(observed.inertia),
-        )
+        self.estimated = results.get(observed.covariance)
+        self.inertia = results.get(observed.inertia)
         self.offset, self.covariance = offset, np.zeros(len(self.steps.time_constants) ** 2)
 
 
