@@ -15,10 +15,8 @@ PACKAGE = Path(screw_dynamics_ros.__file__).parent
 #: Functions of other files that take an address: for a call, in code that keeps the array, or of an
 #: array of the same object.
 EXCEPTIONS = {
-    'core/compile/cpython/writer.py': {'write_look_up'},
-    'core/compile/cpython/entry.py': {'entry_point'},
+    'core/compile/cpython/builtin.py': {'_record', 'builtin_function'},
     'core/compile/cpython/layout.py': {'layout_fault'},
-    'core/compile/cpython/stacks.py': {'__init__', 'add'},
     'core/compile/kernels.py': {'single'},
     'core/compile/llvm/linking.py': {'__init__', '_relocate'},
     'core/compile/stack_runs.py': {'__call__', '__init__'},

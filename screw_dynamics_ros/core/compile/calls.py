@@ -17,15 +17,15 @@ Inputs are (size,), outputs have its `shapes`:
 In a stack, some inputs are (N, size), all with the same N, and others (size,), as `uniform` inputs
 always are; its outputs are (N, *shape). Given output arrays must be C-contiguous float64 and are
 checked. `compiled_call` and `compiled_into` return builtin functions if machine code can be called
-directly (`cpython.entry`): these handle matching arrays without Python, and call the functions of
+directly (`cpython.builtin`): these handle matching arrays without Python, and call the functions of
 this file for everything else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -33,10 +33,9 @@ import numpy as np
 from ..arguments import float_array, vector
 from ..errors import ArgumentError
 from ..types import Array
-from .cpython.entry import entry_point
+from .cpython.builtin import CallTable, builtin_function
+from .cpython.call import IN_PLACE, SEVERAL
 from .cpython.layout import is_usable
-from .cpython.stacks import StackTable
-from .cpython.writer import Addresses
 from .kernels import Kernel, NativeKernel
 from .stack_runs import check_outputs
 
@@ -53,23 +52,21 @@ def compiled_into(kernel: Kernel, *, stacks: bool = False) -> Callable[..., None
             call(*arrays[:count], out=arrays[count:])
 
         return run
-    checked = partial(_run_into, kernel)
-    if not (isinstance(kernel, NativeKernel) and is_usable()):
-        return checked
-    arguments = [(size,) for _, size in kernel.specification.inputs]
-    return entry_point(
-        'run', '', kernel.sample_program.address, arguments, list(kernel.shapes), checked, kernel
-    )
+    return _for_one_sample(kernel, IN_PLACE, partial(_run_into, kernel))
 
 
 def compiled_single(kernel: Kernel) -> Callable[..., tuple[Array, ...]]:
     """Return a function of the inputs of `kernel` for one sample; see the table above."""
-    checked = partial(checked_single, kernel)
-    if not (isinstance(kernel, NativeKernel) and is_usable()):
+    return _for_one_sample(kernel, SEVERAL, partial(checked_single, kernel))
+
+
+def _for_one_sample(kernel: Kernel, result: int, checked: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a builtin function without keywords, compiled already; or the checked one."""
+    table = call_table(kernel, result, keywords=False)
+    if table is None:
         return checked
-    arguments, shapes = [(size,) for _, size in kernel.specification.inputs], tuple(kernel.shapes)
-    address = kernel.sample_program.address
-    return entry_point('call', '', address, arguments, shapes, checked, kernel)
+    register(kernel, table, False)
+    return builtin_function('call', '', table, checked, kernel)
 
 
 def compiled_call(kernel: Kernel) -> Callable[..., tuple[Array, ...]]:
@@ -77,24 +74,37 @@ def compiled_call(kernel: Kernel) -> Callable[..., tuple[Array, ...]]:
 
     The keyword `out` is a tuple of output arrays. The result is a tuple, `out` if given.
     """
-    if not isinstance(kernel, NativeKernel):
-        return partial(_call, kernel, None)
-    inputs, shapes = kernel.specification.inputs, kernel.shapes
-    sizes = [(size, 0) for _, size in inputs]
-    if not (shapes and is_usable() and StackTable.fits(sizes, shapes)):
-        return partial(_call, kernel, None)
-    uniform = [name in kernel.specification.uniform for name, _ in inputs]
-    tables = Tables(Addresses(), StackTable(sizes, uniform, shapes, False))
-    return entry_point(
-        'call',
-        '',
-        tables.single,
-        [(size,) for _, size in inputs],
-        shapes,
-        partial(_call, kernel, tables),
-        kernel,
-        tables.stacks,
-    )
+    table = call_table(kernel, SEVERAL) if kernel.shapes else None
+    checked = partial(_call, kernel, table)
+    return checked if table is None else builtin_function('call', '', table, checked, kernel)
+
+
+def call_table(
+    kernel: Kernel, result: int, constants: Mapping[str, int] = MappingProxyType({}), **how: Any
+) -> CallTable | None:
+    """Return a table for calls of a kernel from compiled code, None if these are not possible.
+
+    `constants` are addresses of inputs that are not arguments; others are those of `CallTable`.
+    """
+    inputs = [(size, constants.get(name, 0)) for name, size in kernel.specification.inputs]
+    is_native = isinstance(kernel, NativeKernel) and is_usable()
+    if not (is_native and CallTable.fits(inputs, kernel.shapes)):
+        return None
+    uniform = [name in kernel.specification.uniform for name, _ in kernel.specification.inputs]
+    return CallTable(inputs, kernel.shapes, result, uniform, **how)
+
+
+def register(
+    kernel: Kernel, table: CallTable, stacked: bool, options: tuple[str, ...] = ()
+) -> None:
+    """Let compiled code call a kernel, for one sample or for stacks, unless it already does."""
+    if not isinstance(kernel, NativeKernel) or table.has(options, stacked):
+        return
+    if stacked:
+        program = kernel.stack_program
+        table.add_stacked(options, program.address, program.limits, program.new_outputs)
+    else:
+        table.add_single(options, kernel.sample_program.table_address)
 
 
 def compiled_stacks(kernel: Kernel) -> Callable[..., tuple[Array, ...]]:
@@ -104,30 +114,8 @@ def compiled_stacks(kernel: Kernel) -> Callable[..., tuple[Array, ...]]:
     return compiled_call(kernel)
 
 
-@dataclass(frozen=True)
-class Tables:
-    """Addresses of a kernel for compiled code, for one sample and for stacks.
-
-    `known` has the combinations of these two and of options that are registered.
-    """
-
-    single: Addresses
-    stacks: StackTable
-    known: set[tuple[bool, tuple[str, ...]]] = field(default_factory=set)
-
-    def add(self, kernel: NativeKernel, stacked: bool, options: tuple[str, ...] = ()) -> None:
-        """Register a kernel after its first call, unless it is known."""
-        if (stacked, options) in self.known:
-            return
-        if stacked:
-            kernel.stack_program.register(self.stacks, options)
-        else:
-            self.single.add(options, kernel.sample_program.address)
-        self.known.add((stacked, options))
-
-
 def _call(
-    kernel: Kernel, tables: Tables | None, *arrays: Any, out: Any = None
+    kernel: Kernel, table: CallTable | None, *arrays: Any, out: Any = None
 ) -> tuple[Array, ...]:
     """Check the inputs of `kernel`, then compute one sample or a stack; see `compiled_call`."""
     sizes = kernel.specification.inputs
@@ -140,8 +128,8 @@ def _call(
     ]
     samples = common_length('stacks', sizes, inputs)
     outputs = computed(kernel, inputs, samples, out)
-    if tables is not None and isinstance(kernel, NativeKernel):
-        tables.add(kernel, samples is not None)
+    if table is not None:
+        register(kernel, table, samples is not None)
     return outputs
 
 

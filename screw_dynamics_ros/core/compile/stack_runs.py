@@ -31,7 +31,6 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..types import Array
-from .cpython.stacks import StackTable, elements
 from .llvm import native
 
 LARGE = 2**20  # bytes; memory of larger results is kept
@@ -150,13 +149,14 @@ class StackProgram:
         """Return the number of samples that take `work` vector operations."""
         return max(1, work // max(1, self.operations)) * self.lanes
 
-    def register(self, table: StackTable, options: tuple[str, ...] = ()) -> None:
-        """Register this for calls from compiled code, for stacks that one thread computes."""
-        most_new = LARGE // max(1, 8 * sum(map(elements, self.shapes)))
-        limits = self.samples_of(THREAD_WORK), self.samples_of(LONG_WORK), most_new
-        table.add(options, self.address, limits, self._new_outputs)
+    @cached_property
+    def limits(self) -> tuple[int, int, int]:
+        """Numbers of samples for calls from compiled code, as `CallTable.add_stacked` has them."""
+        most_new = LARGE // max(1, 8 * sum(map(prod, self.shapes)))
+        return self.samples_of(THREAD_WORK), self.samples_of(LONG_WORK), most_new
 
-    def _new_outputs(self, samples: int) -> list[Array]:
+    def new_outputs(self, samples: int) -> list[Array]:
+        """Return arrays for the results of a stack, in reused memory where they are large."""
         return new_arrays([(samples, *shape) for shape in self.shapes])
 
     def __call__(
@@ -173,11 +173,11 @@ class StackProgram:
         """
         samples = stack_length(inputs)
         if outputs is None:
-            outputs = self._new_outputs(samples)
+            outputs = self.new_outputs(samples)
         arrays = [*inputs, *outputs]
         addresses = [array.__array_interface__['data'][0] for array in arrays]
         steps = [array.shape[-1] * 8 if array.ndim == 2 else 0 for array in inputs]
-        steps += [8 * elements(shape) for shape in self.shapes]
+        steps += [8 * prod(shape) for shape in self.shapes]
         table: Numbers = (ctypes.c_int64 * len(arrays))(*addresses)
         bytes_: Numbers = (ctypes.c_int64 * len(arrays))(*steps)
         threads = native.worker_count() if samples > self.samples_of(THREAD_WORK) else 1

@@ -5,7 +5,7 @@
 
 A function is compiled when it is first called with these options and wrenched links, and kept: for
 single samples, or for stacks. Then a builtin function replaces the method in the
-instance; see `core.compile.cpython.entry`.
+instance; see `core.compile.cpython.builtin`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import float_array
-from ..compile.calls import Tables, common_length, computed
-from ..compile.cpython.entry import entry_point
-from ..compile.cpython.layout import is_usable
-from ..compile.cpython.stacks import StackTable
-from ..compile.cpython.writer import Addresses
+from ..compile.calls import call_table, common_length, computed, register
+from ..compile.cpython.builtin import CallTable, builtin_function
+from ..compile.cpython.call import ALONE, SEVERAL
 from ..compile.kernels import Kernel, KernelSpecification, NativeKernel, choose_backend, make_kernel
 from ..compile.sources import origin
 from ..dynamics.massless_joints import has_positive_energy, regrouped
@@ -43,7 +41,7 @@ class FunctionEvaluator:
         self.regrouped_tree = regrouped(tree)  # for everything that is compiled
         self._gravity = np.zeros(3)  # always this array: compiled functions know its address
         self.kernels: dict[tuple[str, tuple[str, ...], tuple[str, ...]], Kernel] = {}
-        self._tables: dict[str, Tables] = {}
+        self._tables: dict[str, CallTable] = {}
         self._fast: dict[str, Callable[..., Any]] = {}  # the builtin functions
         self._general: FunctionEvaluator | None = None
 
@@ -187,42 +185,35 @@ class FunctionEvaluator:
     ) -> None:
         """Let compiled code call a kernel; replace a method by a builtin function.
 
-        See `core.compile.cpython.entry`.
+        See `core.compile.cpython.builtin`.
         """
-        name, shapes = function.name, kernel.shapes
-        tables = self._tables.get(name)
-        known = tables is not None and (stacked, options) in tables.known
+        name = function.name
+        table = self._tables.get(name)
+        known = table is not None and table.has(options, stacked)
         if known and (self._general is None or name in self._fast):
             return
-        fixed = {'gravity': self._gravity.ctypes.data}
-        inputs = [(size, fixed.get(n, 0)) for n, size in kernel.specification.inputs]
-        if not (is_usable() and StackTable.fits(inputs, shapes)):
-            return
-        if tables is None:
-            default = function.option_defaults[function.options[-1]] if options else None
-            selection = len(options), default
-            never_uniform = [False] * len(inputs)
-            tables = self._tables.setdefault(
-                name,
-                Tables(
-                    Addresses(*selection),
-                    StackTable(inputs, never_uniform, shapes, True, *selection),
-                ),
+        if table is None:
+            table = call_table(
+                kernel,
+                ALONE if len(kernel.shapes) == 1 else SEVERAL,
+                {'gravity': self._gravity.ctypes.data},
+                options=len(options),
+                default=function.option_defaults[function.options[-1]] if options else None,
             )
-        tables.add(kernel, stacked, options)
+            if table is None:
+                return
+            table = self._tables.setdefault(name, table)
+        register(kernel, table, stacked, options)
         method = getattr(type(self), name)
         overridden = getattr(method, '__wrapped__', None) is not function.method
         if self._general is None or name in self._fast or overridden:
             return
-        self._fast[name] = self.__dict__[name] = entry_point(
+        self._fast[name] = self.__dict__[name] = builtin_function(
             name,
             f'{name}{text_signature(function.signature)}\n--\n\n{inspect.getdoc(method)}',
-            tables.single,
-            [address or (size,) for size, address in inputs],
-            unpacked(shapes),
+            table,
             method.__get__(self._general),
             (self.kernels, self._gravity),
-            tables.stacks,
         )
 
 

@@ -212,18 +212,25 @@ def target_machine(opt: int = 2) -> Any:
     return target.create_target_machine(**{**target_settings(), 'opt': opt})
 
 
-def emitted(module: str, opt: int = 2) -> bytes:
-    """Return the object file of a module, compiled in this process."""
-    return target_machine(opt).emit_object(llvm().parse_assembly(with_target(module)))
+def emitted(module: str, opt: int = 2, inline: bool = False) -> bytes:
+    """Return the object file of a module, compiled in this process.
+
+    With `inline`, functions are inlined where llvmlite has the new passes of LLVM (0.44).
+    """
+    parsed, machine = llvm().parse_assembly(with_target(module)), target_machine(opt)
+    if inline and hasattr(llvm(), 'create_pass_builder'):
+        passes = llvm().create_pass_builder(machine, llvm().create_pipeline_tuning_options())
+        passes.getModulePassManager().run(parsed, passes)
+    return machine.emit_object(parsed)
 
 
-def machine_code(text: str, opt: int = 2) -> bytes:
+def machine_code(text: str, inline: bool = False) -> bytes:
     """Return the code of a module for `Library`, from the disk cache if it is there."""
-    key = disk.key('typed', sources.COMPILING, text, opt, target_identity())
+    key = disk.key('typed', sources.COMPILING, text, inline, target_identity())
     stored = disk.load(key)
     if stored is not None and stored[1]:
         return stored[1]
-    code = joined([emitted(text, opt=opt)])
+    code = joined([emitted(text, inline=inline)])
     disk.store(key, {}, code)
     return code
 

@@ -157,3 +157,86 @@ class Writer:
         indices = ', '.join(f'i32 {k}' for k in mask)
         type_ = f'<{width} x double>'
         return self(f'shufflevector {type_} {a}, {type_} {b}, <{len(mask)} x i32> <{indices}>')
+
+
+def linked(names: Sequence[str], opaque_pointers: bool) -> list[str]:
+    """Return IR of global variables, and of `link`, which `Library` calls with their values."""
+    w = AddressWriter(opaque_pointers)
+    for k, name in enumerate(names):
+        address = w.read('i64', '%addresses', 8 * k)
+        w.do(f'store i64 {address}, {w.pointer("i64")} @{name}')
+    variables = [f'@{name} = internal global i64 0' for name in names]
+    return [*variables, 'define void @link(i64 %addresses) {', *w.lines, '  ret void', '}']
+
+
+class AddressWriter(Writer):
+    """Writes C-like code on integers that are addresses, the same for typed and opaque pointers.
+
+    Attributes
+    ----------
+    addresses : list of int
+        Those outside of the code, which `linked` code gets when it is loaded.
+    block : str
+        The current basic block.
+    """
+
+    def __init__(self, opaque_pointers: bool) -> None:
+        super().__init__(opaque_pointers)
+        self.addresses: list[int] = []
+        self.block = 'entry'
+
+    def outside(self, address: int) -> str:
+        """Return an address that differs from process to process."""
+        if address not in self.addresses:
+            self.addresses.append(address)
+        number = self.addresses.index(address)
+        return self(f'load i64, {self.pointer("i64")} @outside_{number}')
+
+    def link(self) -> list[str]:
+        """Return IR of `link`, which stores `addresses`."""
+        return linked([f'outside_{k}' for k in range(len(self.addresses))], self.opaque)
+
+    def words(self, count: int) -> str:
+        """Return the address of memory for `count` 64-bit numbers; to be called first."""
+        return self(f'ptrtoint {self.pointer("i64")} {self(f"alloca i64, i64 {count}")} to i64')
+
+    def read(self, type_: str, address: str, offset: int = 0) -> str:
+        """Return the value of `type_` stored `offset` bytes after an address."""
+        at = self(f'add i64 {address}, {offset}')
+        pointer = self(f'inttoptr i64 {at} to {self.pointer(type_)}')
+        return self(f'load {type_}, {self.pointer(type_)} {pointer}')
+
+    def write(self, value: int | str, address: str, offset: int = 0) -> None:
+        """Store a 64-bit number `offset` bytes after an address."""
+        at = self(f'add i64 {address}, {offset}')
+        pointer = self(f'inttoptr i64 {at} to {self.pointer("i64")}')
+        self.do(f'store i64 {value}, {self.pointer("i64")} {pointer}')
+
+    def call(self, result: str, address: int | str, *arguments: tuple[str, int | str]) -> str:
+        """Call the function at an address with (type, value) arguments; return the result."""
+        address = self.outside(address) if isinstance(address, int) else address
+        types = ', '.join(type_ for type_, _ in arguments)
+        function = self(f'inttoptr i64 {address} to {self.pointer(f"{result} ({types})")}')
+        text = f'call {result} {function}({", ".join(f"{t} {v}" for t, v in arguments)})'
+        if result == 'void':
+            self.do(text)
+            return ''
+        return self(text)
+
+    def label(self, name: str) -> None:
+        """Start a basic block."""
+        self.lines.append(f'{name}:')
+        self.block = name
+
+    def go_to(self, block: str) -> None:
+        """Continue in another block."""
+        self.do(f'br label %{block}')
+
+    def compare(self, how: str, a: int | str, b: int | str) -> str:
+        """Return the comparison `how` of two 64-bit numbers: eq, ne, slt, sle, sgt or sge."""
+        return self(f'icmp {how} i64 {a}, {b}')
+
+    def unless(self, condition: str, target: str, otherwise: str) -> None:
+        """Branch to `target` unless `condition` holds; otherwise continue in a new block."""
+        self.do(f'br i1 {condition}, label %{otherwise}, label %{target}')
+        self.label(otherwise)

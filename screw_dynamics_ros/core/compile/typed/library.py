@@ -15,8 +15,8 @@ from typing import Any
 from ...errors import ArgumentError, BackendError
 from .. import cache as disk
 from .. import sources
-from ..cpython.writer import linked
 from ..llvm import native
+from ..llvm.writer import linked
 from .external import External, address_in_process, address_of
 from .functions import BOOL, FLOAT, NOTHING, FunctionDeclaration, ValueType, declaration_of, view
 from .records import Opaque, Record
@@ -153,7 +153,9 @@ class AddressArgument:
 
 
 def compiled(
-    functions: Sequence[Callable[..., Any]], externals: Mapping[str, int] | None = None
+    functions: Sequence[Callable[..., Any]],
+    externals: Mapping[str, int] | None = None,
+    inline: bool = False,
 ) -> TypedLibrary:
     """Return machine code of typed functions, and of all those that they call.
 
@@ -164,6 +166,8 @@ def compiled(
     functions : sequence of typed functions
     externals : dict, optional
         Addresses of C functions by name; of others, those in the libraries of the process.
+    inline : bool
+        Whether functions are inlined, which takes twice as long.
 
     Raises
     ------
@@ -190,7 +194,7 @@ def compiled(
             'symbols': [module.symbols[each] for each in declarations],
             'externals': list(module.externals),
         }
-        code = native.machine_code(module.text)
+        code = native.machine_code(module.text, inline=inline)
         if key:
             disk.store(key, header, code)
     given = externals or {}

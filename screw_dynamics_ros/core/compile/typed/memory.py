@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Functions on memory for typed functions: numbers in bytes, copies, and addresses.
+"""Functions on memory for typed functions: numbers in bytes, copies, addresses, local arrays.
 
 Numbers in bytes are little-endian, at any offset [bytes].
 
@@ -82,6 +82,14 @@ def floats_at(address: int) -> Floats:
 def bytes_at(address: int) -> Bytes:
     """Return the bytes at an address; in compiled code only."""
     _refuse('bytes_at')
+
+
+def local_ints(count: int) -> Ints:
+    """Return memory for a constant number of integers, until the function returns.
+
+    It is the same at each execution of this call, and contains any values at first.
+    """
+    return memoryview(np.zeros(count, dtype=np.int64))  # type: ignore[arg-type,return-value]
 
 
 def _refuse(name: str) -> NoReturn:

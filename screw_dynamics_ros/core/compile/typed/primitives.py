@@ -131,6 +131,11 @@ def _at(type_: ValueType, w: TypedWriter, values: Arguments) -> Value:
     return Value(type_, values[0].text)
 
 
+def _local(w: TypedWriter, values: Arguments) -> Value | None:
+    count = values[0].constant
+    return None if count is None else Value(INTS, w.local_words(int(count)))
+
+
 MEMMOVE = External('memmove', ('address', 'address', 'i64'), 'address')
 _REAL, _BYTE_AND_OFFSET = (FLOAT,), (BYTES, INT)
 
@@ -152,8 +157,6 @@ PRIMITIVES: dict[Any, Primitive] = {
     math.sin: Primitive(partial(_c_function, _real('sin')), _REAL),
     math.exp: Primitive(partial(_c_function, _real('exp')), _REAL),
     math.expm1: Primitive(partial(_c_function, _real('expm1')), _REAL),
-    math.sin: Primitive(partial(_c_function, _real('sin')), _REAL),
-    math.cos: Primitive(partial(_c_function, _real('cos')), _REAL),
     math.atan2: Primitive(partial(_c_function, _real('atan2', 2)), (FLOAT, FLOAT)),
     math.sqrt: Primitive(partial(_intrinsic, 'sqrt'), _REAL),
     math.copysign: Primitive(partial(_intrinsic, 'copysign'), (FLOAT, FLOAT)),
@@ -171,5 +174,6 @@ PRIMITIVES: dict[Any, Primitive] = {
     memory.ints_at: Primitive(partial(_at, INTS), (INT,)),
     memory.floats_at: Primitive(partial(_at, FLOATS), (INT,)),
     memory.bytes_at: Primitive(partial(_at, BYTES), (INT,)),
+    memory.local_ints: Primitive(_local, (INT,)),
     external.address_of: Primitive(_address),
 }

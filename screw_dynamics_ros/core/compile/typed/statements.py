@@ -72,7 +72,7 @@ class Statements:
             f'{type_.passed} %p{k}' for k, (_, type_) in enumerate(declaration.parameters)
         )
         head = f'define {linkage}{declaration.result.passed} @{symbol}({parameters}) {{'
-        return [head, *self.w.lines, '}']
+        return [head, self.w.lines[0], *self.w.locals, *self.w.lines[1:], '}']
 
     def block(self, statements: Iterable[ast.stmt]) -> None:
         """Write statements."""

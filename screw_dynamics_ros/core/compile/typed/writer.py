@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..cpython.writer import EntryWriter
-from ..llvm.writer import constant
+from ..llvm.writer import AddressWriter, constant
 from .external import External, Signature
 from .functions import BOOL, FLOAT, INT, NOTHING, ValueType
 
@@ -47,12 +46,21 @@ def literal(number: int | float | bool) -> Value:
     return Value(FLOAT, constant(number), number)
 
 
-class TypedWriter(EntryWriter):
+class TypedWriter(AddressWriter):
     """Writes one function; values are in static single assignment form."""
 
     def __init__(self, opaque_pointers: bool) -> None:
         super().__init__(opaque_pointers)
         self.externals: dict[str, External] = {}
+        self.locals: list[str] = []  # of the first block
+
+    def local_words(self, count: int) -> str:
+        """Return the address of memory for 64-bit numbers, until the function returns."""
+        name = f'%{self.new_label("local")}'
+        pointer = f'{self.pointer("i64")} {name}_p'
+        self.locals.append(f'  {name}_p = alloca i64, i64 {count}')
+        self.locals.append(f'  {name} = ptrtoint {pointer} to i64')
+        return name
 
     def external(self, function: External) -> str:
         """Return the address of a C function, which is stored when the code is loaded."""

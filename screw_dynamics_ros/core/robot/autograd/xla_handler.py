@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from ...compile.cpython.writer import EntryWriter
 from ...compile.kernels import NativeKernel
 from ...compile.llvm import native
+from ...compile.llvm.writer import AddressWriter
 from ...errors import BackendError
 from .functions import BatchProgram
 
@@ -112,7 +112,7 @@ def handler_code(program: BatchProgram, samples: int, interface: Interface) -> n
     kernel = program.kernel
     if not isinstance(kernel, NativeKernel):
         raise BackendError('only the native backend has machine code')
-    w = EntryWriter(native.opaque_pointers())
+    w = AddressWriter(native.opaque_pointers())
     arrays = len(program.order) + len(program.shapes)
     addresses, steps = w.words(arrays), w.words(arrays)
     question = w.read('i64', '%frame', interface.extension)
@@ -139,7 +139,7 @@ def handler_code(program: BatchProgram, samples: int, interface: Interface) -> n
 
 
 def data_addresses(
-    w: EntryWriter, program: BatchProgram, interface: Interface
+    w: AddressWriter, program: BatchProgram, interface: Interface
 ) -> list[tuple[str, int]]:
     """Return the addresses of the inputs and outputs of a kernel, and their bytes per sample."""
     arguments = w.read('i64', '%frame', interface.arguments)
