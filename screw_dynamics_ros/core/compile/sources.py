@@ -115,12 +115,15 @@ def origin(function: Callable[..., Any]) -> str | None:
     return None if None in hashes else f'{place} {" ".join(map(str, hashes))}'
 
 
-def file_of(function: Any) -> str | None:
-    """Return the file of this package that defines a function under its name."""
+def file_of(function: Any, named: Any = None) -> str | None:
+    """Return the file of this package that defines a function under its name.
+
+    With `named` the name refers to that object, which is made of the function: a typed one.
+    """
     if not isinstance(function, FunctionType) or function.__closure__:
         return None
     names = vars(sys.modules.get(function.__module__, sys))
-    if function.__globals__ is not names or names.get(function.__name__) is not function:
+    if function.__globals__ is not names or names.get(function.__name__) is not (named or function):
         return None
     file = names.get('__file__')  # not the name of the module, which may be __main__
     return file if isinstance(file, str) and file.startswith(f'{PACKAGE}{os.sep}') else None

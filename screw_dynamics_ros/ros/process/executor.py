@@ -260,5 +260,6 @@ def settle() -> None:
     gc.unfreeze()
     gc.collect()
     gc.freeze()
+    gc.enable()
     with suppress(AttributeError):  # of the GNU C library only
         ctypes.CDLL(None).malloc_trim(0)

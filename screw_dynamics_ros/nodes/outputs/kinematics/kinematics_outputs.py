@@ -28,7 +28,7 @@ from screw_dynamics_ros.nodes.model.parts import Adopted, Plan, Stage
 from screw_dynamics_ros.nodes.model.running_model import RunningModel, of_joints
 from screw_dynamics_ros.nodes.parameters import frame_parameters, transform_parameters
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
-from screw_dynamics_ros.nodes.services import kinematics_services
+from screw_dynamics_ros.nodes.services.requests import KINEMATICS
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.names import twist_frame
@@ -138,7 +138,7 @@ class Kinematics:
     """Publishes transforms, Jacobians, twists, singularity measures and markers.
 
     Topics: `/tf`, `/tf_static`, `~/jacobian/<frame>`, `~/twist/<frame>`, `~/singularity/<frame>`,
-    `~/markers`, `robot_description`. Also offers the services of `kinematics_services`.
+    `~/markers`, `robot_description`. Also offers `KINEMATICS` services.
     """
 
     def __init__(self, node: Node, host: ModelHost) -> None:
@@ -155,7 +155,7 @@ class Kinematics:
         self._description = DescriptionTopic(
             node, host.source, lambda: self._parameters['publish_description']
         )
-        kinematics_services.register(host, node)
+        host.serve(node, KINEMATICS)
         host.diagnostics.add(self._singularity_status, node)
 
     def plan(self, robot: Robot) -> KinematicsPlan:
