@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -24,7 +25,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.errors import MissingDescriptionError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.data_path.rcl import functions
+from screw_dynamics_ros.ros.data_path.rcl import Rcl, functions
 from screw_dynamics_ros.ros.description import DescriptionOutcome
 from screw_dynamics_ros.ros.diagnostics import Diagnostics
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -99,6 +100,7 @@ class ModelHost:
     def __init__(self, node: Node) -> None:
         self.node = node
         self.states = StatePipeline(node)
+        self._rcl: Callable[[], Rcl] = Rcl
         self.endings: list[ShutdownTask] = []
         self.scheduling_fault = ''
         self.payloads = Payloads()
@@ -281,6 +283,10 @@ class ModelHost:
         self.source.subscribe(self.node)
         self._subscription = self.states.subscribe(self.states.receive)
 
+    def compile_loop(self, compiler: Executor) -> None:
+        """Begin to compile the loop; what defines its steps has been imported."""
+        self._rcl = compiler.submit(Rcl).result
+
     def compiled_loop(self) -> CompiledLoop | None:
         """Return the compiled loop for the joint states, after `start`; None if Python has them.
 
@@ -289,14 +295,14 @@ class ModelHost:
         wanted = self.parameters['data_path']
         try:
             if wanted != 'python':
-                return compiled_loop(self.node, self.states, self._subscription)
+                return compiled_loop(self._rcl(), self.node, self.states, self._subscription)
         except ScrewDynamicsError as error:
             if wanted == 'compiled':
                 raise ScrewDynamicsError(
                     f'data_path compiled is not possible here, set it to auto: {error}'
                 ) from None
             self.node.get_logger().info(f'joint states are processed in Python: {error}')
-        self.states.use_functions(functions())
+        self.states.use_functions(functions(self._rcl))
         self.states.tell_publishers(self._subscription, self.states.receive)
         return None
 
