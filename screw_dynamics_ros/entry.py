@@ -62,7 +62,7 @@ def run_node(name: str) -> None:
     if sys.stderr is not None:
         faulthandler.enable()
     end_node_at_once()
-    gc.disable()  # until `executor.settle`: what is made at the start stays
+    gc.disable()  # until `executor.settle`: what a start makes stays
     try:
         executables = import_module('screw_dynamics_ros.nodes.executables')
         executables.run(name)

@@ -34,15 +34,22 @@ def contents(folder: Path) -> dict[str, bytes]:
     """Return a hash of each source file below a folder; empty if one cannot be read."""
     hashes = {}
     try:
-        for place, _, names in os.walk(folder):
-            for name in names:
-                if name.endswith('.py'):
-                    path = f'{place}{os.sep}{name}'
-                    with open(path, 'rb', buffering=0) as file:
-                        hashes[path] = hashlib.sha256(file.read()).digest()
+        for path in python_files(folder):
+            with open(path, 'rb', buffering=0) as file:
+                hashes[path] = hashlib.sha256(file.read()).digest()
     except OSError:
         return {}
-    return dict(sorted(hashes.items()))
+    return hashes
+
+
+def python_files(folder: Path) -> list[str]:
+    """Return the paths of the source files below a folder, sorted."""
+    return sorted(
+        f'{place}{os.sep}{name}'
+        for place, _, names in os.walk(folder)
+        for name in names
+        if name.endswith('.py')
+    )
 
 
 def digest(folder: Path) -> str:
@@ -92,7 +99,7 @@ def package() -> str | None:
 
     None if they cannot be read, or may have changed since this process loaded them.
     """
-    others = sorted(str(path) for path in PACKAGE.rglob('*.py') if str(path) not in FILES)
+    others = [path for path in python_files(PACKAGE) if path not in FILES]
     hashes = [text_hash(path) for path in others]
     names = [path[len(str(PACKAGE)) :] for path in others]
     return None if not FILES or None in hashes else repr((RECORDING, names, hashes))

@@ -342,12 +342,12 @@ class ModelHost:
 
     def keep_house(self) -> None:
         """Adopt a new model, count subscribers, and update inputs without joint states."""
-        outcome = self.source.poll()
+        before, outcome = self.model, self.source.poll()
         if outcome is not None:
             with STATE_LOCK:
                 is_new = self._adopt(outcome)
             if is_new:
-                settle()  # without the lock; meanwhile subscribers find new topics
+                settle(collects=before is not None)
         self.states.look_for_listeners()
         with STATE_LOCK:
             for part in self.parts:

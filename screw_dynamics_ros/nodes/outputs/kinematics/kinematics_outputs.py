@@ -177,9 +177,10 @@ class Kinematics:
             motors.inertia_of_joints() if self._parameters['joint_metric'] == 'inertia' else None
         )
         center = numbers_of('center_of_mass', robot) if robot.total_mass else None
+        drawn = [center] if center and 'centers_of_mass' in self._parameters['markers'] else []
         outputs = [output for link in links.values() for output in link.outputs]
         return KinematicsPlan(
-            [*transforms, *outputs, *([inertia] if inertia else []), *([center] if center else [])],
+            [*transforms, *outputs, *([inertia] if inertia else []), *drawn],
             frames=chosen,
             transforms=transforms,
             links=links,
@@ -300,10 +301,20 @@ class Kinematics:
             self._transforms.update_parameters()
         if 'publish_description' in values:
             self._description.look()
-        if values.keys() & SHAPING:
+        adopted = self._adopted
+        if values.keys() & SHAPING or (adopted is not None and self._lacks_center(adopted)):
             self._host.reload()
-        elif values.keys() & DRAWN and self._adopted is not None:
-            self._redraw(self._adopted)
+        elif values.keys() & DRAWN and adopted is not None:
+            self._redraw(adopted)
+
+    def _lacks_center(self, adopted: Adopted[KinematicsPlan]) -> bool:
+        """Whether the center of mass is to be drawn, and the model does not compute it."""
+        center = adopted.plan.center
+        return (
+            'centers_of_mass' in self._parameters['markers']
+            and center is not None
+            and center not in adopted.model.results
+        )
 
     def _redraw(self, adopted: Adopted[KinematicsPlan]) -> None:
         """Apply parameters that do not require a new model."""
