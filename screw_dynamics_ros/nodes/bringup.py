@@ -20,11 +20,9 @@ from .parameters import hosted_nodes
 
 def make_process() -> Process:
     """Return `bringup` and the nodes it hosts, once for each namespace on the command line."""
+    rules = [[f'__ns:={each}'] for each in namespaces(sys.argv)] or [[]]
     with ThreadPoolExecutor(1) as compiler:
-        spaces = namespaces(sys.argv)
-        robots = [make_robot(compiler, f'__ns:={each}') for each in spaces] or [
-            make_robot(compiler)
-        ]
+        robots = [make_robot(compiler, *each) for each in rules]
     hosts = [host for host, _ in robots]
     return model_process(hosts, [node for _, nodes in robots for node in nodes])
 
