@@ -96,6 +96,8 @@ copybutton_prompt_is_regexp = True
 copybutton_line_continuation_character = '\\'
 copybutton_here_doc_delimiter = 'EOF'
 
+# In tables, whose columns may be narrow, a number and its unit stay in one line.
+ROW, SPACE = re.compile(r'^\|.*', re.MULTILINE), re.compile(r'(?<=\d) (?=([nµm]?s|[kM]B|k?Hz)\b)')
 LINK = re.compile(r'\]\((\.\.?/[^)\s#]*)(#[^)\s]*)?\)')
 
 
@@ -111,6 +113,12 @@ def lead_outside(app: Sphinx, page: str, source: list[str]) -> None:
     source[0] = LINK.sub(target, source[0])
 
 
+def keep_units(app: Sphinx, page: str, source: list[str]) -> None:
+    """Put no-break spaces between numbers and units of tables."""
+    source[0] = ROW.sub(lambda row: SPACE.sub('\N{NO-BREAK SPACE}', row[0]), source[0])
+
+
 def setup(app: Sphinx) -> None:
     """Register what is not an extension by itself."""
     app.connect('source-read', lead_outside)
+    app.connect('source-read', keep_units)

@@ -14,6 +14,7 @@ there is nothing to clean up, a process should end at once. Nodes do otherwise a
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 import signal
 import sys
@@ -61,6 +62,7 @@ def run_node(name: str) -> None:
     if sys.stderr is not None:
         faulthandler.enable()
     end_node_at_once()
+    gc.disable()  # until `executor.settle`: what a start makes stays
     try:
         executables = import_module('screw_dynamics_ros.nodes.executables')
         executables.run(name)

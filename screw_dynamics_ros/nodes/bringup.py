@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import Executor, ThreadPoolExecutor
 
 from rclpy.node import Node
 
@@ -19,26 +20,31 @@ from .parameters import hosted_nodes
 
 def make_process() -> Process:
     """Return `bringup` and the nodes it hosts, once for each namespace on the command line."""
-    robots = [make_robot(f'__ns:={each}') for each in namespaces(sys.argv)] or [make_robot()]
+    rules = [[f'__ns:={each}'] for each in namespaces(sys.argv)] or [[]]
+    with ThreadPoolExecutor(1) as compiler:
+        robots = [make_robot(compiler, *each) for each in rules]
     hosts = [host for host, _ in robots]
     return model_process(hosts, [node for _, nodes in robots for node in nodes])
 
 
-def make_robot(*rules: str) -> tuple[ModelHost, list[Node]]:
+def make_robot(compiler: Executor, *rules: str) -> tuple[ModelHost, list[Node]]:
     """Return the host of one robot and its nodes, `bringup` first.
 
     `bringup` owns the subscriptions and the shared parameters; each hosted node has its topics,
     services and own parameters under its own name, as if it ran in its own process. `rules` are
-    remappings that take precedence over those of the process.
+    remappings that take precedence over those of the process. Meanwhile `compiler` compiles the
+    loop of joint states.
     """
     bringup = Node('bringup', cli_args=remapped(*rules))
     host = ModelHost(bringup)
     nodes = [bringup]
-    for name in Parameters(bringup, hosted_nodes.TABLE)['nodes']:
+    hosted = Parameters(bringup, hosted_nodes.TABLE)['nodes']
+    factories = [load(NODES[name].factory) for name in hosted]  # imports what runs, no other node
+    host.compile_loop(compiler)
+    for name, factory in zip(hosted, factories):
         # The remapping __node:=... of the process applies to bringup only.
         node = Node(name, cli_args=remapped(f'__node:={name}', *rules))
         nodes.append(node)
-        factory = load(NODES[name].factory)  # imports what runs, and no other node
         if NODES[name].kind == 'outputs':
             host.add(factory(node, host), node)
         else:

@@ -13,13 +13,17 @@ from rclpy.node import Node
 from ..registry import NODES, load
 from .hosting.host import ModelHost
 from .hosting.node_process import Process, model_process, run_nodes
-from .known_parameters import is_known
 
 
 def run(name: str) -> None:
     """Run a node until the process is shut down; then exit."""
     factory = load(NODES[name].factory)  # imported before the signal handlers are installed
     run_nodes(partial(make, name, factory), is_known)
+
+
+def is_known(parameter: str) -> bool:
+    """Whether any node of the package has a parameter; imports the tables of all nodes."""
+    return bool(load('screw_dynamics_ros.nodes.known_parameters:is_known')(parameter))
 
 
 def make(name: str, factory: Any) -> Process:

@@ -11,6 +11,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from rclpy.executors import SingleThreadedExecutor
+from std_msgs.msg import String
 
 from screw_dynamics_ros.nodes.hosting import drawing
 from screw_dynamics_ros.nodes.hosting.drawing import DrawingProcess, DrawnNumbers, DrawnTopic
@@ -123,6 +125,37 @@ def test_markers_come_at_their_rate(monkeypatch, keep):
 
 
 # --- messages that are made in another process ----------------------------------------------------
+
+
+def test_the_center_of_mass_is_computed_if_it_is_drawn(monkeypatch, keep):
+    bench = keep(Bench(monkeypatch, Kinematics, 'kinematics'))
+    bench.describe(urdf_path('planar_2r').read_text())
+    for markers, is_there in (
+        (['inertias'], False),
+        (['centers_of_mass'], True),
+        (['twists'], True),  # no new model
+    ):
+        bench.set(markers=markers)
+        assert bench.host.source.compiling == (is_there and markers != ['twists'])
+        bench.finish()
+        assert (bench.part._adopted.plan.center in bench.host.model.results) == is_there
+    drawn = [picture.drawing for picture in bench.part._pictures(bench.part._adopted)]
+    assert 'center_of_mass' not in [shape.namespace for each in drawn for shape in each.shapes]
+
+
+def test_a_model_is_adopted_when_it_is_built(monkeypatch, keep):
+    """Its topics are there at once, and do not wait for the next look at descriptions."""
+    bench, tasks = keep(Bench(monkeypatch, Kinematics, 'kinematics')), []
+    executor = SingleThreadedExecutor()
+    monkeypatch.setattr(executor, 'create_task', tasks.append)
+    executor.add_node(bench.node)
+    bench.host.source.receive(String(data=urdf_path('planar_2r').read_text()))
+    bench.gate.release()
+    bench.wait(lambda: tasks)
+    assert bench.host.model is None
+    tasks.pop()()
+    assert bench.host.model is not None
+    executor.shutdown()
 
 
 class Sum:

@@ -164,7 +164,7 @@ class Bench:
         self.clock, self.sent = Clock(), []
         self.clock.rule(monkeypatch)
         without_dds(monkeypatch)
-        monkeypatch.setattr(host, 'settle', lambda: None)
+        monkeypatch.setattr(host, 'settle', lambda collects: None)
         monkeypatch.setattr(DrawingProcess, 'offer', lambda *_: None)
         monkeypatch.setattr(singularity_measures, 'RANDOM_SAMPLES', 1)  # one is regular here
         monkeypatch.setattr(

@@ -79,6 +79,12 @@ def annotate_all(options: argparse.Namespace, request: Request) -> int:
         )
     if options.output.exists() and not options.output.is_dir():
         raise UnusableError(f'argument -o: {options.output} is not a folder')
+    source, target = options.recording.resolve(), options.output.resolve()
+    if target in (source, *source.parents):
+        raise UnusableError(
+            f'argument -o: {options.output} contains the recordings; name another folder, such as '
+            f'{options.recording / "annotated"}'
+        )
     every = folders.tasks(options.recording, options.output)
     todo = [task for task in every if not task.target.exists()]
     faults, doubts = [], list[str]()

@@ -34,15 +34,22 @@ def contents(folder: Path) -> dict[str, bytes]:
     """Return a hash of each source file below a folder; empty if one cannot be read."""
     hashes = {}
     try:
-        for place, _, names in os.walk(folder):
-            for name in names:
-                if name.endswith('.py'):
-                    path = f'{place}{os.sep}{name}'
-                    with open(path, 'rb', buffering=0) as file:
-                        hashes[path] = hashlib.sha256(file.read()).digest()
+        for path in python_files(folder):
+            with open(path, 'rb', buffering=0) as file:
+                hashes[path] = hashlib.sha256(file.read()).digest()
     except OSError:
         return {}
-    return dict(sorted(hashes.items()))
+    return hashes
+
+
+def python_files(folder: Path) -> list[str]:
+    """Return the paths of the source files below a folder, sorted."""
+    return sorted(
+        f'{place}{os.sep}{name}'
+        for place, _, names in os.walk(folder)
+        for name in names
+        if name.endswith('.py')
+    )
 
 
 def digest(folder: Path) -> str:
@@ -92,7 +99,7 @@ def package() -> str | None:
 
     None if they cannot be read, or may have changed since this process loaded them.
     """
-    others = sorted(str(path) for path in PACKAGE.rglob('*.py') if str(path) not in FILES)
+    others = [path for path in python_files(PACKAGE) if path not in FILES]
     hashes = [text_hash(path) for path in others]
     names = [path[len(str(PACKAGE)) :] for path in others]
     return None if not FILES or None in hashes else repr((RECORDING, names, hashes))
@@ -115,12 +122,15 @@ def origin(function: Callable[..., Any]) -> str | None:
     return None if None in hashes else f'{place} {" ".join(map(str, hashes))}'
 
 
-def file_of(function: Any) -> str | None:
-    """Return the file of this package that defines a function under its name."""
+def file_of(function: Any, named: Any = None) -> str | None:
+    """Return the file of this package that defines a function under its name.
+
+    With `named` the name refers to that object, which is made of the function: a typed one.
+    """
     if not isinstance(function, FunctionType) or function.__closure__:
         return None
     names = vars(sys.modules.get(function.__module__, sys))
-    if function.__globals__ is not names or names.get(function.__name__) is not function:
+    if function.__globals__ is not names or names.get(function.__name__) is not (named or function):
         return None
     file = names.get('__file__')  # not the name of the module, which may be __main__
     return file if isinstance(file, str) and file.startswith(f'{PACKAGE}{os.sep}') else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,7 +45,6 @@ from ..arms.inverse.velocity import InverseVelocityResult, inverse_velocity
 from ..arms.inverse.velocity_bounds import JointBounds
 from ..compile.calls import compiled_into
 from ..compile.kernels import Kernel, make_kernel
-from ..compile.text.c_source import CSource
 from ..constraints.constrained_dynamics import (
     ConstrainedMotion,
     Terms,
@@ -73,10 +72,12 @@ from ..kinematics.product_of_exponentials import Geometry
 from ..kinematics.robot_geometry import description_of
 from ..tree.multibody_tree import JointLimits, build_tree
 from ..types import Array
-from .c_functions import c_functions
 from .functions import FUNCTIONS, Output, input_size, prepared
 from .fused_kernel import Formula, FusedKernel, substituted
 from .robot_functions import RobotFunctions
+
+if TYPE_CHECKING:
+    from ..compile.text.c_source import CSource
 
 Outputs = tuple[Array, ...]
 
@@ -939,6 +940,8 @@ class Robot(RobotFunctions):
         `name`.h and requires a C99 or C++ compiler and the math library. With `separate` each
         output has its own function, `name`_output.
         """
+        from .c_functions import c_functions  # what calls the functions does without
+
         tree, label = self.regrouped_tree, self.description.name
         return c_functions(tree, label, name, outputs, parameters or {}, separate)
 

@@ -28,14 +28,13 @@ MAX_VERIFICATIONS = 50  # messages from which the fields of their info are verif
 END_TIMEOUT_S = 5.0  # for the thread to end
 
 
-def compiled_loop(node: Node, pipeline: StatePipeline, subscription: Any) -> CompiledLoop:
+def compiled_loop(rcl: Rcl, node: Node, pipeline: StatePipeline, subscription: Any) -> CompiledLoop:
     """Return the loop for the joint states of a subscription, which executors no longer see.
 
     Raises `ScrewDynamicsError` if it is not possible here.
     """
     if not STATE_LOCK.address:
         raise ScrewDynamicsError('the lock of this system cannot be shared')
-    rcl = Rcl()
     taken = LoopSubscription(rcl, node.context.handle, subscription.handle)
     hide_from_executors(node, subscription)
 

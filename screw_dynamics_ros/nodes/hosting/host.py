@@ -12,6 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from rclpy.node import Node
@@ -22,7 +25,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.robot_description import RobotDescription
 from screw_dynamics_ros.core.errors import MissingDescriptionError
 from screw_dynamics_ros.core.types import Array
-from screw_dynamics_ros.ros.data_path.rcl import functions
+from screw_dynamics_ros.ros.data_path.rcl import Rcl, functions
 from screw_dynamics_ros.ros.description import DescriptionOutcome
 from screw_dynamics_ros.ros.diagnostics import Diagnostics
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
@@ -97,6 +100,7 @@ class ModelHost:
     def __init__(self, node: Node) -> None:
         self.node = node
         self.states = StatePipeline(node)
+        self._rcl: Callable[[], Rcl] = Rcl
         self.endings: list[ShutdownTask] = []
         self.scheduling_fault = ''
         self.payloads = Payloads()
@@ -116,6 +120,7 @@ class ModelHost:
         self.source: RobotSource[BuiltModel] = RobotSource(
             self.parameters, self._drives, self.builder.build
         )
+        self.source.loader.ready = self._keep_house_soon
         self.diagnostics = Diagnostics(node, self.states.deferred_work.every)
         self.diagnostics.add(self.description_status)
         self.diagnostics.add(self.joint_state_status)
@@ -231,20 +236,21 @@ class ModelHost:
     def serve(
         self,
         node: Node,
-        kind: str,
-        name: str,
-        query: requests.Query,
+        queries: Mapping[str, str],
         payloads: Callable[[], dict[str, RigidBody]] = dict,
     ) -> None:
-        """Offer a typed service of `node`; `query` answers requests in another process.
+        """Offer typed services of `node`; `queries` answer requests in another process.
 
+        They are by type, as in `requests.KINEMATICS`; each service has the name of its function.
         `payloads` returns the bodies attached to links in these requests.
         """
 
-        def task() -> tuple[Computation, tuple[Any, ...]]:
+        def task(query: str) -> tuple[Computation, tuple[Any, ...]]:
             return requests.answer, (query, self.situation(payloads()))
 
-        self.services.serve(kind, name, task=task, owner=node)
+        for kind, query in queries.items():
+            name = query.partition(':')[2]
+            self.services.serve(kind, f'~/{name}', task=partial(task, query), owner=node)
 
     def situation(self, payloads: Mapping[str, RigidBody]) -> requests.RequestContext:
         """Return the current context of requests; raises `MissingDescriptionError`."""
@@ -277,6 +283,10 @@ class ModelHost:
         self.source.subscribe(self.node)
         self._subscription = self.states.subscribe(self.states.receive)
 
+    def compile_loop(self, compiler: Executor) -> None:
+        """Begin to compile the loop; what defines its steps has been imported."""
+        self._rcl = compiler.submit(Rcl).result
+
     def compiled_loop(self) -> CompiledLoop | None:
         """Return the compiled loop for the joint states, after `start`; None if Python has them.
 
@@ -285,14 +295,14 @@ class ModelHost:
         wanted = self.parameters['data_path']
         try:
             if wanted != 'python':
-                return compiled_loop(self.node, self.states, self._subscription)
+                return compiled_loop(self._rcl(), self.node, self.states, self._subscription)
         except ScrewDynamicsError as error:
             if wanted == 'compiled':
                 raise ScrewDynamicsError(
                     f'data_path compiled is not possible here, set it to auto: {error}'
                 ) from None
             self.node.get_logger().info(f'joint states are processed in Python: {error}')
-        self.states.use_functions(functions())
+        self.states.use_functions(functions(self._rcl))
         self.states.tell_publishers(self._subscription, self.states.receive)
         return None
 
@@ -324,23 +334,31 @@ class ModelHost:
 
     # --- another robot --------------------------------------------------------------------------
 
+    def _keep_house_soon(self) -> None:
+        """Let the executor adopt a model that has been built; may be called in any thread."""
+        if self.node.executor is not None:
+            with suppress(AttributeError):  # the executor is being shut down
+                self.node.executor.create_task(FAULTS.guarded('a model', self.keep_house))
+
     def keep_house(self) -> None:
         """Adopt a new model, count subscribers, and update inputs without joint states."""
-        outcome = self.source.poll()
+        before, outcome = self.model, self.source.poll()
         if outcome is not None:
             with STATE_LOCK:
-                self._adopt(outcome)
+                is_new = self._adopt(outcome)
+            if is_new:
+                settle(collects=before is not None)
         self.states.look_for_listeners()
         with STATE_LOCK:
             for part in self.parts:
                 part.keep_house()
 
-    def _adopt(self, outcome: DescriptionOutcome[BuiltModel]) -> None:
-        """Adopt a new model, or keep the old one and store the reason."""
+    def _adopt(self, outcome: DescriptionOutcome[BuiltModel]) -> bool:
+        """Adopt a new model, or keep the old one and store the reason; return if it is another."""
         descriptions, before, built = self.source.descriptions, self.model, outcome.model
         descriptions.reason = outcome.reason
         if built is None:
-            return
+            return False
         model, mapper = built.model, built.mapper
         is_new = before is None or before.text != model.text
         if not is_new and self.mapper is not None and is_same_robot(self.mapper, mapper):
@@ -349,7 +367,7 @@ class ModelHost:
             self._model_parameters.calibrate(mapper)
         except ScrewDynamicsError as error:
             descriptions.reason = str(error)
-            return
+            return False
         descriptions.active = outcome.description
         descriptions.urdf = urdf_of(model.text, model.robot.description)
         model.robot.gravity = self.gravity
@@ -366,9 +384,8 @@ class ModelHost:
             *self.controller_topics.bind(channels),
         ]
         self.states.look_for_listeners()
-        if is_new:
-            settle()
         self.node.get_logger().info(f'ready: {model.robot}')
+        return is_new
 
     def _restart_time(self, step: int) -> None:
         """Discard all measurements, because simulated time went back by a step [ns]."""

@@ -12,12 +12,11 @@ gravity, and the current armatures and viscous friction of the drives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from rclpy.node import Node
 
 from screw_dynamics_ros.comparison import report
 from screw_dynamics_ros.comparison.field_differences import field_differences
@@ -36,7 +35,6 @@ from screw_dynamics_ros.comparison.report import ProgramOutcome
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description import RobotDescription
 from screw_dynamics_ros.core.description.formats import read_robot_description
-from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.description.urdf_writer import write_urdf
 from screw_dynamics_ros.core.errors import (
     ArgumentError,
@@ -67,7 +65,7 @@ from screw_dynamics_ros.ros.names import shorten, shown
 
 from ..model.actuated import actuated
 from ..model.scalar_joints import coordinates
-from .requests import RequestedState, ServiceHost, ServiceModel, finite
+from .requests import RequestedState, ServiceModel, finite
 
 MAX_STATES = 1000
 
@@ -212,21 +210,6 @@ def in_short(each: ProgramOutcome) -> str:
 
 
 DERIVED = {'v': 'velocities', 'a': 'accelerations'}
-
-
-def register(host: ServiceHost, node: Node, payloads: Callable[[], dict[str, RigidBody]]) -> None:
-    """Offer the services of `node`; `payloads` returns the payload of each link."""
-    for kind, name, query in (
-        ('InverseDynamics', 'inverse_dynamics', inverse_dynamics),
-        ('ForwardDynamics', 'forward_dynamics', forward_dynamics),
-        ('HybridDynamics', 'hybrid_dynamics', hybrid_dynamics),
-        ('Linearize', 'linearize', linearize),
-        ('MassMatrix', 'mass_matrix', mass_matrix),
-        ('AnnotateTrajectory', 'annotate_trajectory', annotate_trajectory),
-        ('PayloadCapacity', 'payload_capacity', payload_capacity),
-        ('CompareModel', 'compare_model', compare_model),
-    ):
-        host.serve(node, kind, f'~/{name}', query, payloads)
 
 
 def inverse_dynamics(queried: ServiceModel, request: Any, response: Any) -> None:

@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from rclpy.node import Node
 from sensor_msgs import msg
 
 from screw_dynamics_ros.core import ArgumentError, FusedKernel, Robot
@@ -48,8 +47,7 @@ from screw_dynamics_ros.ros.messages.conversions import (
 from screw_dynamics_ros.ros.names import twist_frame
 
 from ..model.actuated import actuated
-from .inverse_kinematics import filter_twist, inverse_kinematics
-from .requests import ServiceHost, ServiceModel, finite
+from .requests import ServiceModel, finite
 
 REMEDY = (
     'no description is returned. Measure more poses, or estimate fewer parameters (estimate, '
@@ -157,15 +155,6 @@ def fill_in(response: Any, result: RobotCalibration) -> None:
 
 
 DEFAULT_REPRESENTATION = 'hybrid'
-
-
-def register(host: ServiceHost, node: Node) -> None:
-    """Offer the services of `node`."""
-    host.serve(node, 'ForwardKinematics', '~/forward_kinematics', forward_kinematics)
-    host.serve(node, 'InverseKinematics', '~/inverse_kinematics', inverse_kinematics)
-    host.serve(node, 'FilterTwist', '~/filter_twist', filter_twist)
-    host.serve(node, 'Jacobian', '~/jacobian', jacobian)
-    host.serve(node, 'Calibrate', '~/calibrate', calibrate)
 
 
 def forward_kinematics(queried: ServiceModel, request: Any, response: Any) -> None:

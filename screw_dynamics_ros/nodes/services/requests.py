@@ -13,10 +13,9 @@ import pickle
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Robot, UnknownNameError
 from screw_dynamics_ros.core.arms.inverse.position import InverseKinematicsResult
@@ -24,6 +23,7 @@ from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import NotFiniteError, UnsupportedRobotError
 from screw_dynamics_ros.core.mechanisms.closures import ClosedRobot
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.registry import load
 from screw_dynamics_ros.ros.joint_states.requested_state import JointState, read_requested_state
 from screw_dynamics_ros.ros.messages.conversions import time_message
 from screw_dynamics_ros.ros.names import shorten
@@ -269,33 +269,43 @@ def service_model(situation: RequestContext) -> ServiceModel:
     return ServiceModel(robot, situation)
 
 
-#: Fills in the response to a request about a robot, or raises `ScrewDynamicsError`.
-Query = Callable[[ServiceModel, Any, Any], None]
+#: Services of `kinematics` and `dynamics` by their type: the function that answers requests, as
+#: module:function of this folder. Only the other process imports it.
+KINEMATICS = {
+    'ForwardKinematics': 'kinematics_services:forward_kinematics',
+    'InverseKinematics': 'inverse_kinematics:inverse_kinematics',
+    'FilterTwist': 'inverse_kinematics:filter_twist',
+    'Jacobian': 'kinematics_services:jacobian',
+    'Calibrate': 'kinematics_services:calibrate',
+}
+DYNAMICS = {
+    'InverseDynamics': 'dynamics_services:inverse_dynamics',
+    'ForwardDynamics': 'dynamics_services:forward_dynamics',
+    'HybridDynamics': 'dynamics_services:hybrid_dynamics',
+    'Linearize': 'dynamics_services:linearize',
+    'MassMatrix': 'dynamics_services:mass_matrix',
+    'AnnotateTrajectory': 'dynamics_services:annotate_trajectory',
+    'PayloadCapacity': 'dynamics_services:payload_capacity',
+    'CompareModel': 'dynamics_services:compare_model',
+}
 
 
-class ServiceHost(Protocol):
-    """An object that offers services about a robot, such as `ModelHost`."""
-
-    def serve(
-        self,
-        node: Node,
-        kind: str,
-        name: str,
-        query: Query,
-        payloads: Callable[[], dict[str, RigidBody]] = dict,
-    ) -> None:
-        """Offer a typed service of `node`; see `ModelHost.serve`."""
-
-
-def answer(query: Query, situation: RequestContext, request: Any, response: Any) -> None:
+def answer(query: str, situation: RequestContext, request: Any, response: Any) -> None:
     """Answer a request, in the other process.
 
     The header contains the stamp of the measured state if the response depends on it, and the root
     link as frame unless the query sets another one.
+
+    Parameters
+    ----------
+    query : str
+        As in `KINEMATICS`; ``query(model, request, response)`` fills in the response, or raises
+        `ScrewDynamicsError`.
+    situation : RequestContext
     """
     queried = service_model(situation)
     response.header.frame_id = queried.frame_id(queried.robot.description.root)
-    query(queried, request, response)
+    load(f'{__package__}.{query}')(queried, request, response)
     response.header.stamp = time_message(queried.stamp)
 
 

@@ -132,10 +132,10 @@ class PlainFunctions:
         return found
 
 
-def functions() -> Rcl | PlainFunctions:
+def functions(compiled: Callable[[], Rcl] = Rcl) -> Rcl | PlainFunctions:
     """Return the functions of the loop: compiled if possible."""
     try:
-        return Rcl()
+        return compiled()
     except ScrewDynamicsError:
         return PlainFunctions()
 

@@ -189,7 +189,7 @@ def spin(
 
     try:
         with running_aside(slow) if slow else nullcontext():
-            settle()
+            settle(collects=False)
             try:
                 for thread in threads:
                     thread.start()
@@ -251,14 +251,17 @@ def running_aside(nodes: Sequence[Node]) -> Iterator[None]:
         thread.join(REQUEST_TIMEOUT_S)
 
 
-def settle() -> None:
+def settle(collects: bool = True) -> None:
     """Exclude all existing objects from garbage collection; return unused memory to the system.
 
     Otherwise full collections take tens of milliseconds, during which no joint state is processed,
-    and the process keeps 10 MB that a compilation has used.
+    and the process keeps 10 MB that a compilation has used. Garbage is collected first if it
+    `collects`: there is some after a model has been replaced, and hardly any after a start.
     """
-    gc.unfreeze()
-    gc.collect()
+    if collects:
+        gc.unfreeze()
+        gc.collect()
     gc.freeze()
+    gc.enable()
     with suppress(AttributeError):  # of the GNU C library only
         ctypes.CDLL(None).malloc_trim(0)

@@ -33,6 +33,8 @@ class Latest(Generic[T]):
         The task that has not started.
     outcome : object or None
         Result of the newest task, until it is fetched.
+    ready : callable
+        Called in the thread when there is an outcome; may be set.
     """
 
     def __init__(self, name: str, *, in_ordinary_time: bool = True) -> None:
@@ -42,6 +44,7 @@ class Latest(Generic[T]):
         self._is_running = False  # the newest task
         self.waiting: Callable[[], T] | None = None
         self.outcome: T | None = None
+        self.ready: Callable[[], None] = lambda: None
 
     @property
     def is_busy(self) -> bool:
@@ -98,4 +101,6 @@ class Latest(Generic[T]):
         with self._changed:
             if self._is_running:
                 self.outcome, self._is_running = outcome, False
+        if self.outcome is not None:
+            FAULTS.guarded(self._name, self.ready)()
         return True

@@ -160,6 +160,13 @@ def test_a_folder_without_recordings(tmp_path, refused):
     assert 'no recordings' in refused(main, tmp_path, '-o', tmp_path / 'out')
 
 
+@pytest.mark.parametrize('place', ['.', 'day/..', '..'])
+def test_an_output_folder_with_the_recordings(tmp_path, unusable, place):
+    (tmp_path / 'day').mkdir()
+    (tmp_path / 'a.mcap').write_text('')
+    assert f'such as {tmp_path / "annotated"}' in unusable(main, tmp_path, '-o', tmp_path / place)
+
+
 def test_dask_is_named_when_it_is_missing(tmp_path, refused, monkeypatch):
     monkeypatch.setitem(sys.modules, 'distributed', None)
     (tmp_path / 'a.mcap').write_text('')

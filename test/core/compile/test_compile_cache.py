@@ -24,6 +24,8 @@ from screw_dynamics_ros.core.compile import sources
 from screw_dynamics_ros.core.compile.kernels import KernelSpecification
 from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.compile.typed import library
+from screw_dynamics_ros.core.compile.typed.functions import declaration_of
+from screw_dynamics_ros.core.motion.trajectory import joint_path
 from screw_dynamics_ros.core.state_clock import StateClock, advance_clock
 from support.compilation import ROOT, close, needs_llvmlite, run_python
 from support.models import random_description
@@ -459,3 +461,12 @@ def test_a_change_of_a_source_outside_the_core_changes_the_hash(monkeypatch):
     assert sources.package.__wrapped__() != before
     hashes[path] = None
     assert sources.package.__wrapped__() is None
+
+
+def test_typed_functions_of_arrays_are_known_by_their_sources(monkeypatch):
+    """As functions of records; in the module, the name of one refers to what checks arguments."""
+    functions = joint_path.write_pieces, joint_path.write_samples
+    declarations = [declaration_of(each) for each in functions]
+    assert library.source_key(functions, declarations)
+    monkeypatch.setattr(joint_path, 'write_pieces', joint_path.write_samples)
+    assert not library.source_key(functions, declarations)

@@ -29,6 +29,7 @@ from screw_dynamics_ros.core.compile.kernels import KernelSpecification
 from screw_dynamics_ros.core.compile.llvm import native
 from screw_dynamics_ros.core.compile.program.tracing import Program, Recorder, program
 from screw_dynamics_ros.core.compile.sources import origin
+from screw_dynamics_ros.core.estimation.observers.quantities import Efforts
 from screw_dynamics_ros.core.robot.functions import FUNCTIONS
 from screw_dynamics_ros.core.robot.fused_kernel import Formula, fused_specification, identity
 from support.compilation import BACKENDS, COMPILED, ROOT, needs_llvmlite
@@ -638,6 +639,8 @@ def test_one_function_from_elsewhere_and_nothing_is_looked_up(monkeypatch):
         assert identity(tree, outputs, ('q',)) is None
         assert fused_specification(tree, outputs, {}).identity is None
     assert identity(tree, ['mass_matrix'], ('q',))
+    nothing = Efforts('effort_shares', 'measured', 'offset', (0, 1)).none.measured
+    assert identity(tree, [nothing], ())
     other = dataclasses.replace(FUNCTIONS['mass_matrix'], evaluate=lambda tree, q: q)
     monkeypatch.setitem(FUNCTIONS, 'mass_matrix', other)
     assert identity(tree, ['mass_matrix'], ('q',)) is None

@@ -20,8 +20,7 @@ from screw_dynamics_ros.core import ArgumentError, Drive, Robot, UnknownNameErro
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.errors import ErrorCode, UnsupportedRobotError
-from screw_dynamics_ros.nodes.services.dynamics_services import compare_model
-from screw_dynamics_ros.nodes.services.requests import RequestContext, answer, pickled
+from screw_dynamics_ros.nodes.services.requests import DYNAMICS, RequestContext, answer, pickled
 from screw_dynamics_ros.ros.services import respond
 from support.closed_chains import delta_gripper
 from support.robots import joint, links, robot, urdf_path
@@ -39,7 +38,7 @@ def asked(described, text=URDF, payloads=None, **request):
     situation = RequestContext(
         pickled(described), np.array(GRAVITY), 'left_', None, payloads or {}, text
     )
-    answer(compare_model, situation, CompareModel.Request(states=3, **request), response)
+    answer(DYNAMICS['CompareModel'], situation, CompareModel.Request(states=3, **request), response)
     return response
 
 
@@ -163,7 +162,7 @@ def test_the_answer_is_a_message():
     robot = Robot.from_urdf(URDF, backend='reference')
     situation = RequestContext(pickled(robot), np.array(GRAVITY), '', None, {}, URDF)
     request = serialize_message(CompareModel.Request(states=1))
-    data = respond('CompareModel', request, answer, (compare_model, situation))
+    data = respond('CompareModel', request, answer, (DYNAMICS['CompareModel'], situation))
     response = deserialize_message(data, CompareModel.Response)
     assert {each.name for each in response.programs} == set(PROGRAMS.values())
     assert response.success == any(each.compared for each in response.programs)
@@ -217,7 +216,7 @@ def test_too_many_states():
         pickled(Robot.from_urdf(URDF, backend='reference')), np.array(GRAVITY), '', None, {}, URDF
     )
     with pytest.raises(ArgumentError, match='at most 1000, because other services wait; got 1001'):
-        answer(compare_model, situation, request, CompareModel.Response())
+        answer(DYNAMICS['CompareModel'], situation, request, CompareModel.Response())
 
 
 def test_robots_that_cannot_be_compared():

@@ -26,6 +26,7 @@ from screw_dynamics_ros.core.mechanisms.closures.example_loops import golden_fou
 from screw_dynamics_ros.nodes.model.closed_loops import RobotWithLoops
 from screw_dynamics_ros.nodes.services import dynamics_services as dynamics
 from screw_dynamics_ros.nodes.services import kinematics_services as kinematics
+from screw_dynamics_ros.nodes.services.inverse_kinematics import filter_twist, inverse_kinematics
 from screw_dynamics_ros.nodes.services.requests import RequestContext, pickled, service_model
 from screw_dynamics_ros.ros.joint_states.requested_state import JointState as Measured
 from screw_dynamics_ros.ros.messages.conversions import pose, swap_linear_angular
@@ -170,17 +171,17 @@ def test_inverse_kinematics_for_motors(robot, closed):
     request = srv.InverseKinematics.Request(
         joint_state=state_message(closed, start), frames=[CUP], targets=[message]
     )
-    answer = asked(robot, kinematics.inverse_kinematics, request, srv.InverseKinematics.Response())
+    answer = asked(robot, inverse_kinematics, request, srv.InverseKinematics.Response())
     assert answer.success, answer.message
     assert list(answer.solution.name) == list(closed.joint_names)
     np.testing.assert_allclose(answer.solution.position, Q, atol=1e-7)
     request.method = request.ALL
     with pytest.raises(ArgumentError, match=r'all solutions: not for robots with loops.*NUMERIC'):
-        asked(robot, kinematics.inverse_kinematics, request, srv.InverseKinematics.Response())
+        asked(robot, inverse_kinematics, request, srv.InverseKinematics.Response())
     request.method, request.frames = request.NUMERIC, [CUP, 'arm_1']
     request.targets = [message, message]
     with pytest.raises(ArgumentError, match=r'several links at once: not for robots with loops'):
-        asked(robot, kinematics.inverse_kinematics, request, srv.InverseKinematics.Response())
+        asked(robot, inverse_kinematics, request, srv.InverseKinematics.Response())
 
 
 def test_contact_in_the_frame_of_another_link(robot, closed):
@@ -189,7 +190,7 @@ def test_contact_in_the_frame_of_another_link(robot, closed):
         joint_state=state_message(closed), length=0.1, wrenches=[push('arm_1', (0.0, 0.0, 1.0))]
     )
     request.twist.header.frame_id, request.twist.twist.linear.z = CUP, -0.1
-    answer = asked(robot, kinematics.filter_twist, request, srv.FilterTwist.Response())
+    answer = asked(robot, filter_twist, request, srv.FilterTwist.Response())
     linear, angular = answer.twist.twist.linear, answer.twist.twist.angular
     t = [angular.x, angular.y, angular.z, linear.x, linear.y, linear.z]
     to_arm = se3.inverse(closed.link_pose(Q, 'arm_1')) @ closed.link_pose(Q, CUP)
@@ -197,7 +198,7 @@ def test_contact_in_the_frame_of_another_link(robot, closed):
     assert np.abs(t).max() > 0.01
     request.policy, request.period = request.SCALE, 0.01
     with pytest.raises(ArgumentError, match='policies near singularities: not for robots'):
-        asked(robot, kinematics.filter_twist, request, srv.FilterTwist.Response())
+        asked(robot, filter_twist, request, srv.FilterTwist.Response())
 
 
 @pytest.mark.parametrize(

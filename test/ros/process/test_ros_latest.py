@@ -47,6 +47,21 @@ def test_the_outcome_is_handed_out_once_and_made_in_another_thread():
     assert (latest.poll(), latest.is_busy) == (None, False)
 
 
+def test_it_says_when_there_is_an_outcome():
+    latest, seen, begun = Latest('test'), [], threading.Event()
+    latest.ready = lambda: seen.append(latest.poll())
+    latest.ask(lambda: None)
+    wait_for(lambda: not latest.is_busy)
+    latest.ask(lambda: 'one')
+    wait_for(lambda: seen)
+    latest.ready = lambda: begun.set() or 1 / 0  # a fault does not end the thread
+    latest.ask(lambda: 'two')
+    assert begun.wait(DEADLINE)
+    assert (seen, latest.poll()) == (['one'], 'two')
+    latest.ask(lambda: 'three')
+    assert wait_for(latest.poll) == 'three'
+
+
 def test_of_the_tasks_that_wait_only_the_newest_is_done():
     latest, gated = Latest('test'), Gated()
     latest.ask(gated.task('first'))

@@ -184,7 +184,7 @@ def compiled(
         if declaration is None:
             raise ArgumentError(f'{function!r} is not a typed function: decorate it with typed')
         declarations.append(declaration)
-    key = source_key(declarations)
+    key = source_key(functions, declarations)
     stored = disk.load(key) if key else None
     if stored is not None and stored[1]:
         header, code = stored
@@ -202,13 +202,16 @@ def compiled(
     return TypedLibrary(dict(zip(declarations, header['symbols'])), code, addresses)
 
 
-def source_key(declarations: Sequence[FunctionDeclaration]) -> str:
+def source_key(
+    functions: Sequence[Callable[..., Any]], declarations: Sequence[FunctionDeclaration]
+) -> str:
     """Return the key of functions of this package in the disk cache, by their sources.
 
     Empty if others are among them, or sources may have changed; `machine_code` has a key by text.
     """
-    functions, package = [each.function for each in declarations], sources.package()
-    if package is None or None in map(sources.file_of, functions):
+    package = sources.package()
+    files = (sources.file_of(each.function, f) for each, f in zip(declarations, functions))
+    if package is None or None in files:
         return ''
     names = [(each.__module__, each.__qualname__) for each in functions]
     return disk.key('typed', package, names, native.target_identity())

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...linear import zeros
 from ...robot.actuated_robot import Source
 from ...robot.fused_kernel import Formula
 from ...robot.robot import Robot
@@ -55,7 +56,7 @@ class Efforts:
     @property
     def none(self) -> Efforts:
         """The same with efforts and offsets of zero: what quantities of the model read."""
-        nothing = Formula('no efforts', (), np.zeros, ((len(self.places),),))
+        nothing = Formula('no efforts', (), zeros, (len(self.places),))
         return replace(self, measured=nothing, offset=nothing)
 
 

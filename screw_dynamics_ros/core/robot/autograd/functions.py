@@ -275,12 +275,7 @@ def without_friction(tree: Tree, **sources: Source) -> Formula:
 
 def rest(size: int) -> Formula:
     """Return zeros (size,): the program for them is shorter."""
-    return Formula('zeros', (), np_zeros, (size,))
-
-
-def np_zeros(size: int) -> Array:
-    """Return zeros (size,)."""
-    return np.zeros(size)
+    return Formula('zeros', (), zeros, (size,))
 
 
 def tupled(source: Source) -> Formula:

@@ -33,7 +33,7 @@ from screw_dynamics_ros.nodes.model.running_model import RunningModel
 from screw_dynamics_ros.nodes.model.scalar_joints import scalar_joints
 from screw_dynamics_ros.nodes.model.torque_terms import TorqueTerms
 from screw_dynamics_ros.nodes.parameters import constraint_parameters, payload_parameters
-from screw_dynamics_ros.nodes.services import dynamics_services
+from screw_dynamics_ros.nodes.services.requests import DYNAMICS
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.names import shorten
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
@@ -124,7 +124,7 @@ class Dynamics:
         self.commands = Commands(node, host)
         host.endings.append(self.commands)
         self.reference = FollowedReference(node, self.commands.changed)
-        dynamics_services.register(host, node, host.payloads.bodies)
+        host.serve(node, DYNAMICS, host.payloads.bodies)
         host.diagnostics.add(self._constraint_status, node)
 
     @property

@@ -28,7 +28,7 @@ from screw_dynamics_ros.nodes.model.parts import Adopted, Plan, Stage
 from screw_dynamics_ros.nodes.model.running_model import RunningModel, of_joints
 from screw_dynamics_ros.nodes.parameters import frame_parameters, transform_parameters
 from screw_dynamics_ros.nodes.parameters.frame_parameters import Frames
-from screw_dynamics_ros.nodes.services import kinematics_services
+from screw_dynamics_ros.nodes.services.requests import KINEMATICS
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.names import twist_frame
@@ -138,7 +138,7 @@ class Kinematics:
     """Publishes transforms, Jacobians, twists, singularity measures and markers.
 
     Topics: `/tf`, `/tf_static`, `~/jacobian/<frame>`, `~/twist/<frame>`, `~/singularity/<frame>`,
-    `~/markers`, `robot_description`. Also offers the services of `kinematics_services`.
+    `~/markers`, `robot_description`. Also offers `KINEMATICS` services.
     """
 
     def __init__(self, node: Node, host: ModelHost) -> None:
@@ -155,7 +155,7 @@ class Kinematics:
         self._description = DescriptionTopic(
             node, host.source, lambda: self._parameters['publish_description']
         )
-        kinematics_services.register(host, node)
+        host.serve(node, KINEMATICS)
         host.diagnostics.add(self._singularity_status, node)
 
     def plan(self, robot: Robot) -> KinematicsPlan:
@@ -177,9 +177,10 @@ class Kinematics:
             motors.inertia_of_joints() if self._parameters['joint_metric'] == 'inertia' else None
         )
         center = numbers_of('center_of_mass', robot) if robot.total_mass else None
+        drawn = [center] if center and 'centers_of_mass' in self._parameters['markers'] else []
         outputs = [output for link in links.values() for output in link.outputs]
         return KinematicsPlan(
-            [*transforms, *outputs, *([inertia] if inertia else []), *([center] if center else [])],
+            [*transforms, *outputs, *([inertia] if inertia else []), *drawn],
             frames=chosen,
             transforms=transforms,
             links=links,
@@ -300,10 +301,20 @@ class Kinematics:
             self._transforms.update_parameters()
         if 'publish_description' in values:
             self._description.look()
-        if values.keys() & SHAPING:
+        adopted = self._adopted
+        if values.keys() & SHAPING or (adopted is not None and self._lacks_center(adopted)):
             self._host.reload()
-        elif values.keys() & DRAWN and self._adopted is not None:
-            self._redraw(self._adopted)
+        elif values.keys() & DRAWN and adopted is not None:
+            self._redraw(adopted)
+
+    def _lacks_center(self, adopted: Adopted[KinematicsPlan]) -> bool:
+        """Whether the center of mass is to be drawn, and the model does not compute it."""
+        center = adopted.plan.center
+        return (
+            'centers_of_mass' in self._parameters['markers']
+            and center is not None
+            and center not in adopted.model.results
+        )
 
     def _redraw(self, adopted: Adopted[KinematicsPlan]) -> None:
         """Apply parameters that do not require a new model."""
