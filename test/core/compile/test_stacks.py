@@ -365,7 +365,8 @@ def test_refused_single_outputs(backend):
     frozen.flags.writeable = False
     wrong = r'must be a writeable C-contiguous float64 array'
     for _ in range(2):
-        for out in (np.zeros(n + 1), np.zeros((1, n)), np.zeros(n, np.float32), frozen, [0.0] * n):
+        shapes = np.zeros(n + 1), np.zeros((1, n)), np.zeros((n, 1))
+        for out in (*shapes, np.zeros(n, np.float32), frozen, [0.0] * n):
             with pytest.raises(ArgumentError, match=wrong):
                 chain.inverse_dynamics(q, v, a, out=out)
         with pytest.raises(ArgumentError, match=wrong):
