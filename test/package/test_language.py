@@ -158,11 +158,11 @@ def test_standard_terms(globs, phrases):
 def test_width_of_pages(path):
     """Links and code that cannot be broken may be longer."""
     wide = [
-        f'{path.relative_to(ROOT)}:{number}'
+        f'{path.relative_to(ROOT)}:{number}: {len(line)} columns, at most {PAGE_WIDTH}'
         for number, line in prose(path)
         if len(line) > PAGE_WIDTH and len(re.sub(r'`[^`]*`|\]\([^)]*\)', '', line)) > PAGE_WIDTH
     ]
-    assert not wide
+    assert not wide, '\n'.join(wide)
 
 
 def test_a_phrase_is_found(tmp_path, monkeypatch):
