@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plain language: phrases with a standard term, and the width of pages (CONTRIBUTING.md)."""
+"""Plain language: phrases with a standard term, and the width of pages."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import pytest
 
 from support.paths import ROOT
 
-# Phrase as a regular expression, and the better word; the glossary of CONTRIBUTING.md.
+# Phrase as a regular expression, and the better word.
 PHRASES = {
     r'told': 'estimated, identified, reported or informed',
     r'in force': 'active, current',
