@@ -74,8 +74,9 @@ class OutputRow:
     formula : output, Formula or callable
         Output of a program of the robot, angular part first, or a function that returns it: of the
         robot, for outputs of links of the link and its representation.
-    of_links, of_base : bool
-        Whether there is one for each link; whether the root link must move freely.
+    of_links, of_base, of_mass : bool
+        Whether there is one for each link; whether the root link must move freely; whether the
+        robot must have mass.
     velocity, effort : bool
         Whether it requires velocities, and measured efforts.
     recorded : bool
@@ -92,6 +93,7 @@ class OutputRow:
     formula: Source | Callable[..., Source] | None = None
     of_links: bool = False
     of_base: bool = False
+    of_mass: bool = False
     velocity: bool = True
     effort: bool = False
     recorded: bool = True
@@ -109,6 +111,10 @@ class OutputRow:
         """Return its name, and that of the link if there is one."""
         return f'{self.name}/{link}' if link else self.name
 
+    def exists(self, robot: Robot) -> bool:
+        """Return whether a robot has it."""
+        return self.of_base <= robot.floating_base and self.of_mass <= (robot.total_mass > 0.0)
+
     @property
     def has_frame(self) -> bool:
         """Whether its message has a frame."""
@@ -122,8 +128,10 @@ class OutputRow:
     def source(self, robot: Robot, link: str = '', representation: str = 'hybrid') -> Source:
         """Return its formula for a robot, (nv,) for all joints, and for a link of it.
 
-        Raises `ArgumentError` for outputs without a formula.
+        Raises `ArgumentError` for outputs without a formula, and those of links without a link.
         """
+        if self.of_links and not link:
+            raise ArgumentError(f'output {self.name!r} is of links: give one of the robot')
         if self.formula is None:
             raise ArgumentError(f'{self.name!r} is not computed by one formula')
         if not callable(self.formula):
@@ -192,13 +200,14 @@ OUTPUTS = {
         of_dynamics('energy', 'J', 'kinetic and potential energy of the robot, without payload',
             'matrix', (('kinetic', 'potential'),), formula=ENERGY),
         of_dynamics('momentum', 'N s, N m s', 'linear and angular momentum about the center of '
-            'mass, in root axes', 'matrix', (MOMENTUM_ROWS,), ROOT, 'centroidal_momentum'),
+            'mass, in root axes', 'matrix', (MOMENTUM_ROWS,), ROOT, 'centroidal_momentum',
+            of_mass=True),
         of_dynamics('center_of_mass', 'm, m/s', 'position and velocity of the center of mass of '
             'the robot, without payload', 'matrix', (('x', 'y', 'z', 'vx', 'vy', 'vz'),), ROOT,
-            CENTER_OF_MASS),
+            CENTER_OF_MASS, of_mass=True),
         of_dynamics('center_of_mass_twist', 'm/s, rad/s', 'velocity of the center of mass of the '
             'robot, without payload, in root axes; the angular part is zero', 'twist', frame=ROOT,
-            formula=CENTER_TWIST),
+            formula=CENTER_TWIST, of_mass=True),
         of_dynamics('base_tilt', 'rad', 'roll and pitch of the root link with respect to gravity, '
             'and the angle between its z axis and the vertical', 'matrix',
             (('roll', 'pitch', 'tilt'),), formula=base_tilt, velocity=False, recorded=False),

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 from ..core.errors import DescriptionError, ScrewDynamicsError
 from .names import shown
+from .process.faults import FAULTS
 from .process.latest import Latest
 
 T = TypeVar('T')
@@ -96,6 +97,7 @@ class DescriptionLoader(Latest[DescriptionOutcome[T]], Generic[T]):
             except ScrewDynamicsError as error:
                 reason = reason or str(error)
             except Exception as error:  # no description may end the node
+                FAULTS.record('robot description', error)
                 reason = reason or f'{type(error).__name__}: {error}'
             if self.waiting is not None:
                 break

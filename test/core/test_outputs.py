@@ -23,9 +23,12 @@ from screw_dynamics_ros.core.outputs import (
     ROOT,
     VELOCITIES,
 )
+from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.registry import NODES
 from support.paths import DOC
 from support.robots import urdf_path
+
+WITH_MASS = {'momentum', 'center_of_mass', 'center_of_mass_twist'}
 
 
 @pytest.fixture(scope='module')
@@ -63,6 +66,8 @@ def test_rows_are_complete():
             assert (DOC / 'reference' / 'nodes' / page).is_file(), (name, page)
     with pytest.raises(ArgumentError, match="'singularity' is not computed by one formula"):
         OUTPUTS['singularity'].source(None, 'tip')
+    with pytest.raises(ArgumentError, match="output 'twist' is of links: give one of the robot"):
+        OUTPUTS['twist'].source(None)
 
 
 def test_the_node_publishes_the_rows_of_dynamics():
@@ -176,3 +181,26 @@ def test_tilt_of_the_base(legged, up):
 def test_a_level_base_has_no_tilt(robot):
     found = values(robot, 'base_tilt', q=np.ones(2), gravity=np.array([0.0, 0.0, -9.81]))
     np.testing.assert_array_equal(found, np.zeros(3))
+
+
+@pytest.mark.parametrize('backend', ['reference', 'python'])
+def test_a_robot_without_mass(backend):
+    """It has all default outputs except those of its center of mass; these are refused by name."""
+    text = re.sub('<inertial>.*?</inertial>', '', urdf_path('planar_2r').read_text(), flags=re.S)
+    robot = Robot.from_urdf(text, backend=backend)
+    t, q = np.arange(3) * 1_000_000, np.full((3, 2), 0.3)
+    found = annotate_arrays(robot, t, q, q, q)
+    assert set(DEFAULT) - set(found) - {'twist', 'singularity', 'wrench'} == WITH_MASS
+    assert all(np.isfinite(values).all() for values in found.values())
+    assert {name for name, row in OUTPUTS.items() if row.of_mass} == WITH_MASS
+    with pytest.raises(ArgumentError, match='momentum: the robot has no mass'):
+        annotate_arrays(robot, t, q, q, q, outputs=['gravity', 'momentum'])
+
+
+def test_a_division_by_zero_names_the_formula():
+    text = re.sub('<inertial>.*?</inertial>', '', urdf_path('planar_2r').read_text(), flags=re.S)
+    robot = Robot.from_urdf(text, backend='python')
+    inverse = Formula('inverse mass', ('mass_matrix',), lambda M: 1.0 / M[0])
+    for output, name in ((inverse, 'inverse mass'), ('center_of_mass', 'center_of_mass')):
+        with pytest.raises(ArgumentError, match=f'{name!r} divides by 0; robot without mass'):
+            robot.fuse(output)

@@ -170,7 +170,7 @@ def test_a_term_of_friction():
     text, field, row = (each.strip('\n') + '\n' for each in parts)
     pieces = {
         '\n    Raises\n    ------\n    ArgumentError\n        A number that': text,
-        '\n    def __post_init__(self)': field,
+        '\n    def __post_init__(self) -> None:\n        for each': field,
         '    )\n}\n': row,
     }
     done = subprocess.run(

@@ -1,7 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plain language: phrases with a standard term, and the width of pages (CONTRIBUTING.md)."""
+"""Plain language: phrases with a standard term, and the width of pages."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import pytest
 
 from support.paths import ROOT
 
-# Phrase as a regular expression, and the better word; the glossary of CONTRIBUTING.md.
+# Phrase as a regular expression, and the better word.
 PHRASES = {
     r'told': 'estimated, identified, reported or informed',
     r'in force': 'active, current',
@@ -158,11 +158,11 @@ def test_standard_terms(globs, phrases):
 def test_width_of_pages(path):
     """Links and code that cannot be broken may be longer."""
     wide = [
-        f'{path.relative_to(ROOT)}:{number}'
+        f'{path.relative_to(ROOT)}:{number}: {len(line)} columns, at most {PAGE_WIDTH}'
         for number, line in prose(path)
         if len(line) > PAGE_WIDTH and len(re.sub(r'`[^`]*`|\]\([^)]*\)', '', line)) > PAGE_WIDTH
     ]
-    assert not wide
+    assert not wide, '\n'.join(wide)
 
 
 def test_a_phrase_is_found(tmp_path, monkeypatch):

@@ -135,7 +135,7 @@ def test_constants_name_a_quantity():
         for name in constants(file.read_text(encoding='utf-8'))
         if BARE.fullmatch(name)
     ]
-    assert bare == []
+    assert bare == [], 'name bound and quantity: MAX_POSES, MIN_SPEED, not LARGEST_, SMALLEST_'
 
 
 def test_a_bare_constant_is_found():

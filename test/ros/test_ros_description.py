@@ -62,10 +62,14 @@ def test_refusals_carry_the_reason():
     assert outcome.reason == 'joint elbow has no axis'
 
 
-def test_any_failure_is_survived():
+def test_any_failure_is_survived(monkeypatch):
+    """Those that are no faults of the description are logged with a traceback."""
+    faults = description.FAULTS.__class__()
+    monkeypatch.setattr(description, 'FAULTS', faults)
     loader = DescriptionLoader(lambda text: 1 / len(text))
     loader.submit([Description('', TOPIC)])
     assert wait(loader).reason == 'ZeroDivisionError: division by zero'
+    assert list(faults.status().values) == ['robot description']
     loader.submit([Description('four', TOPIC)])
     assert wait(loader).model == 0.25
 

@@ -123,7 +123,11 @@ class Annotator:
             raise ArgumentError('joint states do not contain the pose of a free base: fix the base')
         for link in frames:
             robot.tree.frame(link)
-        self.robot, self.outputs = robot, tuple(dict.fromkeys(outputs))
+        absent = {name for name, row in OUTPUTS.items() if not row.exists(robot)} & {*outputs}
+        if absent and tuple(outputs) != DEFAULT:
+            raise ArgumentError(f'{", ".join(sorted(absent))}: the robot has no mass')
+        self.robot = robot
+        self.outputs = tuple(name for name in dict.fromkeys(outputs) if name not in absent)
         self.frames = tuple(dict.fromkeys(frames))
         self.settings, self.residual = settings or AnnotationSettings(), residual
         self._joints = velocity_names(robot)

@@ -8,8 +8,9 @@ A joint with the rate v has the friction
     f(v) = sum c_k s_k(v, sign v),    sign v = v / sqrt(v^2 + eps^2),
 
 where s_k is a function of the rate, its smooth sign and further fields of the drive, of sums,
-products and quotients: it can be recorded, and its derivatives follow from it (`Jet`). The
-coefficients c_k are identified; s_k are the columns.
+products and quotients: it can be recorded, and its derivatives follow from it (`Jet`). At rest s_k
+is 0, with finite slope and curvature for both signs. The coefficients c_k are identified; s_k are
+the columns.
 
 A new term is a row of `FRICTION` and the field of its coefficient in `Friction`, with its text.
 
@@ -36,7 +37,7 @@ from ..arguments import is_number
 from ..errors import ArgumentError
 
 #: Units of coefficients by the power of the rate, for revolute and prismatic joints.
-BY_POWER = (('N m', 'N'), ('N m s/rad', 'N s/m'), ('N m s^2/rad^2', 'N s^2/m^2'))
+BY_POWER = {0.0: ('N m', 'N'), 1.0: ('N m s/rad', 'N s/m'), 2.0: ('N m s^2/rad^2', 'N s^2/m^2')}
 
 
 @dataclass(frozen=True)
@@ -225,7 +226,7 @@ class Friction:
         """Return the second derivative of `friction` [N m s^2/rad^2] ([N s^2/m^2])."""
         return 0.0 * rate + self._jet(rate).second
 
-    def growing(self, rate: Any, power: int) -> Any:
+    def growing(self, rate: Any, power: float) -> Any:
         """Return the friction that grows with a power of the speed, without smoothing and load."""
         return self._sum(rate, np.sign(rate), lambda row: row.growth == power and not row.by_load)
 
@@ -259,7 +260,13 @@ class Friction:
         for row in FRICTION.values():
             coefficient = getattr(self, row.name)
             if coefficient and belongs(row):
-                total = total + coefficient * row.shape(rate, sign, self)
+                try:
+                    total = total + coefficient * row.shape(rate, sign, self)
+                except TypeError as error:
+                    raise ArgumentError(
+                        f'friction term {row.name!r}: {error}; its shape may contain sums, '
+                        'products and quotients of v, sign and fields'
+                    ) from error
         return total
 
 
@@ -273,8 +280,8 @@ class FrictionTerm:
         The coefficient: a field or property of `Friction`, and the name of the unknown.
     shape : callable
         Returns s_k of the rate, its sign and the `Friction`.
-    power : int
-        Of the rate in the unit of s_k: 0 to 2.
+    power : float
+        Of the rate in the unit of s_k: one of `BY_POWER`.
     fades : bool
         Whether it vanishes at high speeds; otherwise s_k grows with this power of the rate.
     by_load : bool
@@ -289,15 +296,22 @@ class FrictionTerm:
 
     name: str
     shape: Callable[[Any, Any, Friction], Any]
-    power: int = 0
+    power: float = 0
     fades: bool = False
     by_load: bool = False
     by_power: bool = False
     motor: str = ''
     is_common: bool = False
 
+    def __post_init__(self) -> None:
+        if self.power not in BY_POWER:
+            raise ArgumentError(
+                f'friction term {self.name!r}: a power other than 0, 1, 2 needs its units in '
+                f'BY_POWER; got {self.power!r}'
+            )
+
     @property
-    def growth(self) -> int | None:
+    def growth(self) -> float | None:
         """The power of the speed that it grows with."""
         return None if self.fades else self.power
 

@@ -224,24 +224,25 @@ def fused_specification(
         moved = tree if changes is None else with_inertia_changes(tree, changes)
         known.setdefault(INERTIA_CHANGES, np.zeros(len(PARAMETERS) * len(tree.bodies)))
 
-        def evaluated_formula(formula: Formula) -> Array | tuple[Array, ...]:
-            inputs: Iterator[Any] = map(value, formula.sources)
-            if isinstance(formula.function, Evaluation) and formula.function.digest == digest:
-                return cast(Array, formula.function.on(moved, *inputs))
-            return formula.function(*inputs, *formula.constants)
+        def evaluated(output: Output | Formula) -> Array | tuple[Array, ...]:
+            if isinstance(output, Formula):
+                inputs: Iterator[Any] = map(value, output.sources)
+                if isinstance(output.function, Evaluation) and output.function.digest == digest:
+                    return cast(Array, output.function.on(moved, *inputs))
+                return output.function(*inputs, *output.constants)
+            function, options = find(tree, output)
+            reason = function.not_recorded(moved, options) if recorded else ''
+            if reason:
+                raise ArgumentError(f'{output!r} cannot be compiled: {reason}')
+            return function.evaluate(moved, *(known[name] for name in function.inputs), *options)
 
         def value(output: Output | Formula) -> Array | tuple[Array, ...]:
             if output not in known:
-                if isinstance(output, Formula):
-                    known[output] = evaluated_formula(output)
-                else:
-                    function, options = find(tree, output)
-                    reason = function.not_recorded(moved, options) if recorded else ''
-                    if reason:
-                        raise ArgumentError(f'{output!r} cannot be compiled: {reason}')
-                    known[output] = function.evaluate(
-                        moved, *(known[name] for name in function.inputs), *options
-                    )
+                try:
+                    known[output] = evaluated(output)
+                except ZeroDivisionError as error:
+                    name = output.name if isinstance(output, Formula) else output
+                    raise ArgumentError(f'{name!r} divides by 0; robot without mass?') from error
             return known[output]
 
         return tuple(array for output in outputs for array in as_tuple(value(output)))

@@ -24,7 +24,7 @@ from ..model.running_model import RunningModel
 from .load import Load
 
 INCIDENT_HOLD_S = 3.0  # an incident stays on /diagnostics for this time
-OVERFLOW = 'results are not finite because positions or velocities are too large'
+OVERFLOW = 'results are not finite, as for positions or velocities that are too large'
 SHORT_OF_FIELD = {
     Reason.VELOCITY_MISSING: 'velocity',
     Reason.EFFORT_MISSING: 'effort',

@@ -8,14 +8,20 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.core import Drive, Robot
+from screw_dynamics_ros.core import ArgumentError, Drive, Robot
 from screw_dynamics_ros.core.compile.program.tracing import Recorder, Scalar
-from screw_dynamics_ros.core.description.friction import FRICTION, Friction
+from screw_dynamics_ros.core.description.friction import (
+    BY_POWER,
+    FRICTION,
+    Friction,
+    FrictionTerm,
+)
 from screw_dynamics_ros.core.identification import (
     EffortModel,
     IdentificationOptions,
     identify_recordings,
 )
+from screw_dynamics_ros.core.motion.trajectory import Motion, largest_speed_factor, retimed
 from screw_dynamics_ros.core.simulation import SimulatedRobot
 from support.robots import one_joint
 from support.simulated_recording import computed, some_motion
@@ -77,7 +83,7 @@ def test_growth(friction, name, direction):
 
 def test_at_high_speeds_the_powers_are_all(friction):
     v = np.array([-1e6, 1e6])
-    expected = sum(friction.growing(v, power) for power in range(3))
+    expected = sum(friction.growing(v, power) for power in BY_POWER)
     np.testing.assert_allclose(friction.friction(v), expected, rtol=1e-6)
 
 
@@ -145,3 +151,40 @@ def test_friction_of_each_direction_is_identified():
     for drive in result.drives.values():
         found = {name: getattr(drive, name) for name in ASYMMETRIC}
         assert found == pytest.approx(ASYMMETRIC, abs=5e-3)
+
+
+# --- rows that are not possible -------------------------------------------------------------------
+
+
+def test_a_power_needs_its_units():
+    reason = "'root': a power other than 0, 1, 2 needs its units in BY_POWER; got 0.5"
+    with pytest.raises(ArgumentError, match=reason):
+        FrictionTerm('root', lambda v, sign, _: v, power=0.5)
+
+
+def test_a_shape_that_has_no_derivatives_is_named(monkeypatch):
+    term = FrictionTerm('damping', lambda v, sign, _: np.sqrt(v * v), power=1)
+    monkeypatch.setitem(FRICTION, 'damping', term)
+    friction = Friction(damping=1.0)
+    assert friction.friction(-2.0) == 2.0
+    with pytest.raises(ArgumentError, match=r"'damping': .* sums, products and quotients of v"):
+        friction.friction_slope(-2.0)
+
+
+def test_speeds_are_refused_for_friction_that_is_no_polynomial(monkeypatch):
+    """Terms with other powers were neglected."""
+    time = np.linspace(0.0, 1.0, 11)
+    motion = Motion(time, np.outer(time, [1.0, 1.0]), np.ones((11, 2)), np.zeros((11, 2)))
+    for name in ('damping', 'load_friction'):
+        drive = Drive(**{name: 0.1})
+        robot = Robot.from_urdf('urdf/planar_2r.urdf', drives={'joint1': drive}, backend='python')
+        with monkeypatch.context() as patch:
+            if name == 'damping':
+                largest_speed_factor(robot, motion)
+                patch.setitem(BY_POWER, 3, ('N m s^3/rad^3', 'N s^3/m^3'))
+                cubic = FrictionTerm('damping', lambda v, sign, _: v * v * v, power=3)
+                patch.setitem(FRICTION, 'damping', cubic)
+            for function in (largest_speed_factor, retimed):
+                with pytest.raises(ArgumentError, match=f"for {name} of 'joint1'"):
+                    function(robot, motion)
+                function(robot, motion, friction=False)

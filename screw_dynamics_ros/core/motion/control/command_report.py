@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -58,9 +59,10 @@ class ActedLimit:
     count: int
 
     def __str__(self) -> str:
+        wanted = 'a step' if math.isinf(self.wanted) else f'{self.wanted:g}'
         return (
             f'{self.quantity} of joint {self.joint!r} limited to {self.limit:g}, '
-            f'{self.wanted:g} wanted at most ({self.count} times)'
+            f'{wanted} wanted at most ({self.count} times)'
         )
 
 

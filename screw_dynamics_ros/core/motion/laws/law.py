@@ -283,6 +283,8 @@ def _called(law: Law, arguments: Sequence[Any], options: Mapping[str, Any]) -> t
                 'a decision about values: use np.where, np.minimum or np.clip on arrays of the '
                 'state, made with np.stack or np.concatenate rather than np.array'
             )
+        elif isinstance(error, ValueError) and arguments[0].nq != arguments[0].nv:
+            reason += '; q is longer than v (free base, ball joint): q_d - q is not a rate'
         raise NotRecordableError(f'{place}: {reason}') from error
 
 

@@ -204,6 +204,9 @@ class RobotLaw:
         self.torques = Formula(f'torques of {law.name}', (both,), part, (0,))
         self.next_memory = Formula(f'memory of {law.name}', (both,), part, (1,))
 
+    def __repr__(self) -> str:
+        return f'RobotLaw({self.law.name!r}, robot={self.robot.description.name!r})'
+
     def values_of(self, given: Mapping[str, ArrayLike]) -> Array:
         """Return the parameters (p,); those that are not given have their defaults.
 

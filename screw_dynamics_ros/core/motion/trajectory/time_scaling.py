@@ -9,7 +9,8 @@ are then a polynomial of s at each sample (Bruyninckx 2010, 6.1.3, C-069)::
     tau(s) = tau_0 + s tau_1 + s^2 tau_2
     tau_0 = g(q) + Coulomb friction,   tau_1 = viscous friction,   tau_2 = M a + C v
 
-Terms of friction that grow with the speed squared are part of tau_2.
+Terms of friction that grow with the speed squared are part of tau_2; those with other powers are
+refused.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...description.friction import BY_POWER
+from ...description.friction import FRICTION
 from ...description.rigid_body import RigidBody
 from ...errors import ArgumentError
 from ...tree.joint_limits import of_velocities, velocity_names
@@ -119,16 +120,19 @@ def largest_speed_factor(
 def friction_by_power(robot: Robot, v: Array) -> Array:
     """Return the friction (3, N, nv) at velocities (N, nv) that grows with s^0, s^1 and s^2.
 
-    Mimic joints add to their leaders. Raises `ArgumentError` if friction depends on load.
+    Mimic joints add to their leaders. Raises `ArgumentError` if friction depends on load, or grows
+    with another power.
     """
-    if robot.tree.has_load_friction:
-        raise ArgumentError(
-            'speeds of a motion by efforts are not implemented where friction depends on load; use '
-            'friction=False with some reserve of efforts, or drives without load_friction'
-        )
-    found = np.zeros((len(BY_POWER), *v.shape))
+    found = np.zeros((3, *v.shape))
     masters = mimic_map(robot.description)
     for joint, drive in robot.drives.items():
+        for name, row in FRICTION.items():
+            if getattr(drive, name) and (row.by_load or row.growth not in (None, 0, 1, 2)):
+                raise ArgumentError(
+                    f'speeds of a motion by efforts are not implemented for {name} of {joint!r}, '
+                    'which is not polynomial in the speed; use friction=False with some reserve '
+                    f'of efforts, or drives without {name}'
+                )
         master, multiplier, _ = masters[joint]
         at = robot.joint_coordinates(master)[1]
         for power, torque in enumerate(found):

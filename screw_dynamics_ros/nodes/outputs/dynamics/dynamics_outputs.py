@@ -147,7 +147,7 @@ class Dynamics:
         published = {
             row.name: getattr(terms, row.name) if row.name in TERMS else numbers_of(row.name, robot)
             for row in OUTPUTS.values()
-            if row.node == 'dynamics' and row.formula and row.of_base <= robot.floating_base
+            if row.node == 'dynamics' and row.formula and row.exists(robot)
         }
         outputs = Outputs(
             terms,

@@ -162,12 +162,11 @@ class Kinematics:
         """Choose the frames."""
         chosen, motors = Frames.choose(self._parameters['frames'], robot), actuated(robot)
         transforms = self._transforms.outputs(robot)
+        values = self._parameters.values
+        kinds = {name: values.get(f'{name}_representation', 'hybrid') for name in PUBLISHED}
         links = {
             link: LinkOutputs(
-                {
-                    name: numbers_of(name, robot, link, self._parameters[f'{name}_representation'])
-                    for name in PUBLISHED
-                },
+                {name: numbers_of(name, robot, link, kinds[name]) for name in PUBLISHED},
                 motors.columns_of_motors(of_joints(robot, ('jacobian', link, 'body'))),
                 ('velocity', link, 'body'),
             )

@@ -209,6 +209,7 @@ def test_a_jump_in_no_time_is_reported():
     rig.command.step(rig.now, np.array([20.0, 5.0]), WEIGHT, rig.now)
     (limited,) = rig.command.report().limited
     assert (limited.joint, limited.wanted, limited.limit) == ('b', INF, 100.0)
+    assert str(limited) == "rate of joint 'b' limited to 100, a step wanted at most (1 times)"
 
 
 # --- fresh --------------------------------------------------------------------------------------

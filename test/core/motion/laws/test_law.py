@@ -278,6 +278,13 @@ def test_errors_name_the_line_at_fault(arm, function):
             law.on(arm)
 
 
+def test_a_free_base_is_the_reason_of_a_difference_of_positions():
+    robot = Robot.from_urdf(urdf_path('planar_2r'), floating_base=True)
+    with pytest.raises(NotRecordableError, match=r'library\.py:.*broadcast.*; q is longer than v'):
+        LAWS['computed_torque'].on(robot)
+    assert "RobotLaw('damper', robot=" in repr(damper.on(robot))
+
+
 @pytest.mark.parametrize(
     ('result', 'reason'),
     [
