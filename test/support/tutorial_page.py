@@ -112,6 +112,8 @@ def main() -> str | None:
         command.parent.mkdir()
         command.write_text(f'#!/bin/sh\nexec {sys.executable} -m screw_dynamics_ros "$@"\n')
         command.chmod(0o755)
+        for each in (ROOT / 'examples' / 'recordings').iterdir():  # as pages ask for
+            shutil.copy(each, each.name)
         os.environ['PATH'] = f'{Path("bin").resolve()}:{os.environ["PATH"]}'
         os.environ['PYTHONPATH'] = os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')])
         sys.path.insert(0, str(ROOT))
