@@ -174,6 +174,8 @@ def test_filtered_torques_are_averaged_over_each_step():
 def test_kalman_step_is_a_textbook_filter():
     """State (p, d) discretized by Van Loan's matrix exponential; update by the standard formulas.
 
+    The stated covariance is that of the errors (e_p, e_d, w), in Joseph form with the same gains.
+
     Source: C. F. Van Loan, Computing integrals involving the matrix exponential (1978).
     """
     rng, n, h = np.random.default_rng(5), 2, 0.3
@@ -187,12 +189,15 @@ def test_kalman_step_is_a_textbook_filter():
     held = np.diag(np.append((h * noise.torque) ** 2, np.zeros(n)))  # constant over a step
     Q = F @ both[: 2 * n, 2 * n :] + held
     H, R = np.eye(n, 2 * n), M @ np.diag(noise.velocity**2) @ M.T
+    move = np.block([[one, h * one, 0.5 * h * one], [0 * one, one, 0 * one], [np.zeros((n, 3 * n))]])
+    new = np.vstack([0.5 * h * one, 0 * one, one]) @ np.diag(noise.torque)
     samples = rng.normal(size=(6, 2, n))  # measured momenta, known torques
     state = np.zeros(kalman_size(n))
-    x = P = before = None
+    x = P = X = before = None
     for k, (p, known_torques) in enumerate(samples):
         first = np.array([float(k == 0)])
-        state = kalman_step(state, p, known_torques, M, noise, np.array([h]), first)
+        step = h * (1.0 - first)
+        state = kalman_step(state, p, known_torques, M, noise, step, first)
         if x is None:
             x = np.append(p, np.zeros(n))
             P = np.diag(np.append(np.zeros(n), noise.start**2))
@@ -206,6 +211,15 @@ def test_kalman_step_is_a_textbook_filter():
         np.testing.assert_allclose(state[n : 3 * n], x, atol=1e-12)
         stated = state[3 * n + 2 * n * n :][: n * n].reshape(n, n)
         np.testing.assert_allclose(stated, P[n:, n:], atol=1e-12)
+        if X is None:
+            X = np.diag(np.concatenate([np.zeros(n), noise.start**2, noise.torque**2]))
+            X[:n, :n] = R
+        else:
+            gain = np.vstack([gain, np.zeros((n, n))])
+            rest = np.eye(3 * n) - gain @ np.eye(n, 3 * n)
+            X = rest @ (move @ X @ move.T + new @ new.T) @ rest.T + gain @ R @ gain.T
+        stated = state[-n * n :].reshape(n, n)
+        np.testing.assert_allclose(stated, X[n : 2 * n, n : 2 * n], atol=1e-12)
 
 
 @pytest.mark.parametrize(
