@@ -189,7 +189,9 @@ def test_kalman_step_is_a_textbook_filter():
     held = np.diag(np.append((h * noise.torque) ** 2, np.zeros(n)))  # constant over a step
     Q = F @ both[: 2 * n, 2 * n :] + held
     H, R = np.eye(n, 2 * n), M @ np.diag(noise.velocity**2) @ M.T
-    move = np.block([[one, h * one, 0.5 * h * one], [0 * one, one, 0 * one], [np.zeros((n, 3 * n))]])
+    move = np.block(
+        [[one, h * one, 0.5 * h * one], [0 * one, one, 0 * one], [np.zeros((n, 3 * n))]]
+    )
     new = np.vstack([0.5 * h * one, 0 * one, one]) @ np.diag(noise.torque)
     samples = rng.normal(size=(6, 2, n))  # measured momenta, known torques
     state = np.zeros(kalman_size(n))
