@@ -15,15 +15,16 @@ times that of white noise; by their median, as friction jumps. Where noise alone
 (1), it is not white, and reduced. The mean square is that of all instants or of those that the
 identification has not fitted, whichever is larger.
 
-Thresholds follow from the peaks of e between its zeros. Those above a high level u, which come at
-the rate r and exceed it by m in the mean, are exponentially distributed where tails are (peaks over
-threshold), so that
+Thresholds follow from the peaks of e between its zeros. In one part of the motion, those above a
+high level u come at the rate r_k and exceed it by m_k in the mean; where tails are exponential
+(peaks over threshold), the level g is exceeded at the rate sum_k r_k exp((u - g) / m_k), above all
+in the parts with the largest m_k. Between the `TAIL_RATES` this is nearly one exponential, with
 
-    u + m log(r / f)                                                                       (2)
+    g = u + m log(r / f)                                                                   (2)
 
-is exceeded at the rate f: the stated one of all joints, divided by their number. A threshold is
-never below the largest error that was seen; all are larger by a factor, as errors of the model are
-in other motions.
+for the rate f: the stated one of all joints, divided by their number. A threshold is never below
+the largest error that was seen; all are larger by a factor, as errors of the model are in other
+motions.
 
 Source: Coles 2001, *An introduction to statistical modeling of extreme values*, chapter 4.
 """
@@ -62,6 +63,9 @@ FALSE_CONTACTS, FALSE_COLLISIONS = 1.0 / 3600.0, 1e-3 / 3600.0
 
 MIN_SAMPLES = 100  # with external torques
 HIGH_PEAKS = 0.8  # quantile of the peaks that is u of (2)
+TAIL_RATES = (3e-3, 1e-7)  # f of (2) for which m and r are exact [1/s]
+LEVELS = (60.0, 2000)  # g - u of the interpolation: largest one [largest m], number
+MIN_EXCESS = 1e-12
 MASS_MATRICES = 100  # configurations in the mean of (1)
 MEDIAN_TO_DEVIATION = 1.4826  # of the absolute values of normal numbers
 MIN_DEVIATION = 1e-6  # of written numbers
@@ -269,10 +273,16 @@ def exponential_tail(
     parts: Sequence[Array], time: float, quantile: float = HIGH_PEAKS
 ) -> tuple[float, float, float, float]:
     """Return u, m and r of (2) of errors of a duration [s], and the largest absolute error."""
-    peaks = np.concatenate([_peaks(e) for e in parts])
-    high = float(np.quantile(peaks, quantile))
-    above = peaks[peaks >= high]
-    return high, float(np.mean(above - high)), len(above) / time, float(peaks.max())
+    peaks = [_peaks(e) for e in parts]
+    largest = [float(each.max()) for each in peaks]
+    high = float(np.quantile(np.concatenate(peaks), quantile))
+    above = [each[each >= high] - high for each, top in zip(peaks, largest) if top >= high]
+    means = np.array([each.mean() for each in above]) + MIN_EXCESS
+    levels = means.max() * np.linspace(0.0, *LEVELS)
+    rates = np.array([len(each) for each in above]) / time @ np.exp(-levels / means[:, None])
+    low, far = np.interp(-np.log(TAIL_RATES), -np.log(rates), levels)
+    mean = max((far - low) / math.log(TAIL_RATES[0] / TAIL_RATES[1]), MIN_EXCESS)
+    return high, mean, TAIL_RATES[0] * math.exp(low / mean), max(largest)
 
 
 def _peaks(e: Array) -> Array:

@@ -67,7 +67,7 @@ EXTRA_RANGE = 1.05  # of recorded velocities and efforts
 INDEPENDENT_SECONDS = 2.0  # intervals whose means are independent
 SPREAD_RIDGE = 1e-3  # of a
 HIGH_PEAKS = 0.95  # quantile of peaks whose tail is exponential
-MIN_SHARE = 0.05  # of errors that are neither noise nor uncertainty of the features
+TAIL_SECONDS = 60.0  # of parts of a motion with tails of their own
 
 
 @dataclass(frozen=True, eq=False)
@@ -407,9 +407,7 @@ def _spread(psi: Array, squares: Array, known: Array) -> Array:
         slope = (1.0 - ratios / total) * own / total
         return value, psi.T @ slope / len(psi) + 2.0 * ridge * a
 
-    start = np.zeros(SPREADS)
-    start[0] = math.log(max(1.0 - parts.mean(), MIN_SHARE))
-    a: Array = minimize(cost, start, jac=True, method='BFGS').x
+    a: Array = minimize(cost, np.zeros(SPREADS), jac=True, method='BFGS').x
     a[0] += math.log(mean)
     return a
 
@@ -422,6 +420,7 @@ def _set_variances(
     `e` (M, n) are the external torques with the model, `noise` (M, n) their variances by noise.
     """
     p, n, places, standard = FEATURES, e.shape[1], list(fits), np.zeros(e.shape)
+    seconds = len(e) * rows.period
     for j, found in fits.items():
         X, psi, errors, doubt = rows.X[:, j], rows.psi[:, j], e[:, j] + found.beyond_fit, 0.0
         if found.is_better:
@@ -434,9 +433,8 @@ def _set_variances(
         model.limits[2 * j : 2 * j + 2] = np.clip([logs.min(), logs.max()], -MAX_LOG, MAX_LOG)
         model.noise[j] = math.sqrt(variance)
         standard[:, j] = errors / np.sqrt(np.exp(logs) + doubt + variance)
-        parts = np.split(standard[:, j], np.flatnonzero(np.diff(rows.recording)) + 1)
-        tail = exponential_tail(parts, len(e) * rows.period, HIGH_PEAKS)
-        model.tails[3 * j : 3 * j + 3] = tail[:3]
+        parts = np.array_split(standard[:, j], max(round(seconds / TAIL_SECONDS), 1))
+        model.tails[3 * j : 3 * j + 3] = exponential_tail(parts, seconds, HIGH_PEAKS)[:3]
     correlation = model.correlation.reshape(n, n)
     correlation[np.ix_(places, places)] = standard[:, places].T @ standard[:, places]
     size = np.sqrt(correlation.diagonal())

@@ -12,12 +12,14 @@ from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.annotation.unloaded_residual import (
     FALSE_COLLISIONS,
     FALSE_CONTACTS,
+    TAIL_RATES,
     _divided,
     _held_out,
     _peaks,
     _thresholds,
     _white_deviation,
     as_of_nodes,
+    exponential_tail,
     unloaded_residual,
 )
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
@@ -250,6 +252,17 @@ def test_thresholds_of_exponential_peaks_are_exceeded_at_the_stated_rate():
     assert pytest.approx(1.0 / 3.6e6) == FALSE_COLLISIONS
     single = _thresholds([each[:, 1:] for each in parts], dt * sum(counts))[0]
     assert single == pytest.approx(1.5 * (level[1] - 4.0 * np.log(2.0)), rel=0.06)
+
+
+def test_the_tail_is_that_of_the_part_with_the_largest_excess():
+    """Rates of the levels by the exact distributions; one tail of all would be off by e^3."""
+    rng, dt, count, sizes = np.random.default_rng(2), 0.01, 20_000, np.array([1.0, 3.0])
+    parts = [s * rng.exponential(size=count) * (-1.0) ** np.arange(count) for s in sizes]
+    high, mean, rate, _ = exponential_tail(parts, 2 * count * dt)
+    for f in TAIL_RATES:
+        level = high + mean * np.log(rate / f)
+        exact = np.sum(np.exp(-level / sizes)) / (2 * dt)
+        assert np.log(exact / f) == pytest.approx(0.0, abs=0.7)
 
 
 @pytest.mark.parametrize('size', [1.0, 0.0])

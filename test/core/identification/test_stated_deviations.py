@@ -77,6 +77,5 @@ def test_true_errors_are_as_large_as_stated(learned, observer):
     true, stated = np.swapaxes(axes, 0, 1)
     ratios.append(np.sqrt(np.mean(true / stated, axis=0)))
     found = np.concatenate(ratios)
-    print(observer, np.round(found, 2))
     assert found.min() > 0.8, found
     assert found.max() < 1.25, found

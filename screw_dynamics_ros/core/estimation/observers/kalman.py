@@ -43,7 +43,7 @@ for covariances of filters with other noise than that of their gains. Signs as i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,8 +54,7 @@ from .observer import Observer, Sample
 BLOCKS = 8  # (n, n) arrays in a state
 
 
-@dataclass(frozen=True, eq=False)
-class Noise:
+class Noise(NamedTuple):
     """Standard deviations, (n,) each; may contain recorded numbers.
 
     Attributes
