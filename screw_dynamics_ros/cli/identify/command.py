@@ -152,7 +152,7 @@ def outcome(options: argparse.Namespace, progress: Callable[..., object]) -> Out
     files = {
         URDF: output_files.identified_urdf(given.text, result),
         PARAMETERS: output_files.parameter_file(
-            result, options.payload, residual, half_widths, options.observer
+            result, options.payload, residual, half_widths, options.observer if fit else OBSERVER
         ),
     }
     if fit is not None:
