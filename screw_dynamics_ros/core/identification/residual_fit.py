@@ -67,7 +67,7 @@ EXTRA_RANGE = 1.05  # of recorded velocities and efforts
 INDEPENDENT_SECONDS = 2.0  # intervals whose means are independent
 SPREAD_RIDGE = 1e-3  # of a
 HIGH_PEAKS = 0.95  # quantile of peaks whose tail is exponential
-TAIL_SECONDS = 60.0  # of parts of a motion with tails of their own
+TAIL_SECONDS = 60.0  # of parts of a motion with separate tails
 
 
 @dataclass(frozen=True, eq=False)
