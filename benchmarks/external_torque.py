@@ -8,8 +8,9 @@
 
 Simulated arms have friction that the model lacks: load, Stribeck curve, presliding. One has
 backlash between joints and motors with encoders. They move for ten minutes without contact; from
-the first two the dynamics are identified, from all of them residual model and LSTM are trained. Two
-minutes of other motions determine thresholds of contacts; six minutes of other motions are judged.
+the first two the dynamics are identified, from all of them residual model and LSTM are trained.
+Thresholds of contacts are those of the residual model, by two minutes of other motions without it;
+six minutes of other motions are judged.
 The LSTM (PyTorch) estimates what the observer `momentum` has for zero from positions and
 velocities; it trains for a minute on two cores, of which the best epoch counts.
 
@@ -39,9 +40,14 @@ from figures import Figure, table
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.annotation.annotate import annotate_arrays
 from screw_dynamics_ros.core.annotation.settings import AnnotationSettings
-from screw_dynamics_ros.core.annotation.unloaded_residual import unloaded_residual
+from screw_dynamics_ros.core.annotation.unloaded_residual import (
+    as_of_nodes,
+    settings_of,
+    unloaded_residual,
+)
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
+from screw_dynamics_ros.core.estimation.threshold_flag import ThresholdFlag
 from screw_dynamics_ros.core.identification import (
     EffortModel,
     IdentificationOptions,
@@ -59,6 +65,7 @@ VELOCITY_NOISE = 1e-3  # rad/s
 PAYLOAD = 1.0  # kg
 PUSH, PUSH_EVERY, PUSH_LASTS = 15.0, 5.0, 1.0  # N, s, s
 ALARMS = 60.0  # asked for in an hour of free motion
+RELEASE_RATIO, RELEASE_DURATION = 0.7, 0.1  # of the nodes; s
 SLOW, REVERSAL = 0.05, 0.3  # rad/s, s
 OBSERVERS = 'momentum', 'kalman', 'sliding'
 STATED = 0.8, 1.25  # of true by stated deviations
@@ -87,8 +94,6 @@ class Data:
     tip : str
     settings : AnnotationSettings
         With the deviations of efforts and velocities that `identify` finds.
-    noise : (n,) array
-        Variances of external torques by them [(N m)^2].
     trained, tuned, judged : lists of JointRecording
         Motions without contact, efforts as the robot has them.
     loaded : list of pairs of JointRecording, (N, n) array
@@ -99,7 +104,6 @@ class Data:
     robot: Robot
     tip: str
     settings: AnnotationSettings
-    noise: np.ndarray
     trained: list[JointRecording]
     tuned: list[JointRecording]
     judged: list[JointRecording]
@@ -139,7 +143,7 @@ def simulated(name: str, share: float) -> Data:
             yield replace(given, q=given.q + ahead, v=v + faster + noise)
 
     recorded = list(motions(TRAINED + TUNED + JUDGED))
-    result, robot, settings, noise = identified(nominal, recorded[:IDENTIFIED], 'known')
+    result, robot, settings = identified(nominal, recorded[:IDENTIFIED], 'known')
     body = RigidBody(PAYLOAD, (0.0, 0.0, 0.05), np.eye(3) * 1e-3)
     loaded = []
     for given in motions(2):
@@ -157,7 +161,6 @@ def simulated(name: str, share: float) -> Data:
         robot,
         tip,
         settings,
-        noise,
         recorded[:first],
         recorded[first:second],
         recorded[second:],
@@ -177,29 +180,21 @@ def named(path: Path, urdf: Path, tip: str) -> Data:
         JointRecording(arrays['t'][part], q[part], v[part], tau[part])
         for part in (slice(0, 7 * n // 10), slice(7 * n // 10, 4 * n // 5), slice(4 * n // 5, n))
     ]
-    result, robot, settings, noise = identified(nominal, whole[:1], 'auto')
+    result, robot, settings = identified(nominal, whole[:1], 'auto')
     trained, tuned, judged_ = (as_torques(each, result) for each in whole)
-    return Data(path.stem, robot, tip, settings, noise, [trained], [tuned], [judged_], [])
+    return Data(path.stem, robot, tip, settings, [trained], [tuned], [judged_], [])
 
 
 def identified(
     nominal: Robot, recordings: list[JointRecording], scale: str
-) -> tuple[Any, Robot, AnnotationSettings, np.ndarray]:
-    """Return what `identify` finds, the robot, and noise: its deviations and variances."""
+) -> tuple[Any, Robot, AnnotationSettings]:
+    """Return what `identify` finds, the robot, and its settings."""
     options = IdentificationOptions(EffortModel(smoothing=SMOOTHING), scale=scale)
     result = identify_recordings(nominal, recordings, options)
     robot = Robot(result.description, gravity=nominal.gravity, drives=result.drives)
-    found = unloaded_residual(robot, result, recordings)
-    assert found is not None
-    places = [robot.joint_names.index(name) for name in found.joint_names]
-    noise = np.zeros(robot.nv)
-    noise[places] = found.deviation**2 - found.model_deviation**2
-    settings = AnnotationSettings(
-        observer_joints=found.joint_names,
-        observer_velocity_deviation=tuple(found.velocity_deviation),
-        observer_effort_deviation=tuple(found.effort_deviation),
-    )
-    return result, robot, settings, noise
+    runs = as_of_nodes(robot, result, recordings)
+    found = unloaded_residual(robot, result, recordings, runs)
+    return result, robot, settings_of(result, found)
 
 
 def as_torques(given: JointRecording, result: Any) -> JointRecording:
@@ -211,8 +206,10 @@ def as_torques(given: JointRecording, result: Any) -> JointRecording:
 
 # --- methods -------------------------------------------------------------------------------------
 
-#: Returns external torques (N, n) and their stated deviations or covariances, or None.
-Method = Callable[[JointRecording], tuple[np.ndarray, np.ndarray | None]]
+#: Returns external torques (N, n) and their stated covariances (N, n, n) or (n, n).
+Method = Callable[[JointRecording], tuple[np.ndarray, np.ndarray]]
+#: A method, the thresholds of contacts by stated deviations (n,) if it has them, and a note.
+Row = tuple[Method, np.ndarray | None, str]
 
 
 def observed(
@@ -234,11 +231,11 @@ def observed(
 def plain(data: Data, observer: str) -> Method:
     """Return an observer alone; it states its mean error over the motions it was tuned with."""
 
-    def method(given: JointRecording) -> tuple[np.ndarray, np.ndarray | None]:
-        return observed(data, given, observer)['external_torque'], deviation
+    def method(given: JointRecording) -> tuple[np.ndarray, np.ndarray]:
+        return observed(data, given, observer)['external_torque'], covariance
 
-    deviation = None
-    deviation = np.diag(mean_square(data.trained, method))
+    covariance = np.eye(data.robot.nv)
+    covariance = np.diag(mean_square(data.trained, method))
     return method
 
 
@@ -247,11 +244,9 @@ def mean_square(recordings: list[JointRecording], method: Method) -> np.ndarray:
     return np.nanmean(np.concatenate([method(each)[0] for each in recordings]) ** 2, axis=0)
 
 
-def methods(data: Data) -> dict[str, tuple[Method, str]]:
-    """Return all methods by name, each with a note."""
-    found: dict[str, tuple[Method, str]] = {
-        observer: (plain(data, observer), '') for observer in OBSERVERS
-    }
+def methods(data: Data) -> dict[str, Row]:
+    """Return all methods by name."""
+    found: dict[str, Row] = {observer: (plain(data, observer), None, '') for observer in OBSERVERS}
     try:
         found |= with_residual(data)
     except ImportError:
@@ -263,26 +258,30 @@ def methods(data: Data) -> dict[str, tuple[Method, str]]:
     return found
 
 
-def with_residual(data: Data) -> dict[str, tuple[Method, str]]:
-    """Return the observers with the residual model."""
+def with_residual(data: Data) -> dict[str, Row]:
+    """Return the observers, each with the residual model that is fitted for it."""
+    from screw_dynamics_ros.core.estimation.residual_model import peak_level
     from screw_dynamics_ros.core.identification.residual_fit import fit_residual
 
-    start = time.perf_counter()
-    model = fit_residual(data.robot, data.trained, noise=data.noise).model
-    seconds = time.perf_counter() - start
+    def row(observer: str) -> Row:
+        start, n = time.perf_counter(), data.robot.nv
+        model = fit_residual(
+            data.robot, data.trained, replace(data.settings, observer=observer)
+        ).model
+        note = f'{time.perf_counter() - start:.0f} s of fit'
+        allowed = ALARMS / 3600.0 / n
+        levels = np.array([peak_level(*tail, allowed) for tail in model.tails.reshape(n, 3)])
 
-    def method(given: JointRecording, observer: str) -> tuple[np.ndarray, np.ndarray]:
-        found = observed(data, given, observer, model)
-        return found['external_torque'], found['external_torque_covariance']
+        def method(given: JointRecording) -> tuple[np.ndarray, np.ndarray]:
+            found = observed(data, given, observer, model)
+            return found['external_torque'], found['external_torque_covariance']
 
-    note = f'{seconds:.0f} s of fit'
-    return {
-        f'{name}, residual model': (lambda given, name=name: method(given, name), note)
-        for name in OBSERVERS
-    }
+        return method, levels, note
+
+    return {f'{name}, residual model': row(name) for name in OBSERVERS}
 
 
-def with_lstm(data: Data) -> dict[str, tuple[Method, str]]:
+def with_lstm(data: Data) -> dict[str, Row]:
     """Return `momentum` with an LSTM; raises ImportError without PyTorch."""
     import torch
 
@@ -350,18 +349,18 @@ def with_lstm(data: Data) -> dict[str, tuple[Method, str]]:
     size = sum(each.numel() for each in network.parameters())
     seconds = (time.process_time() - start) / LSTM_CORES
 
-    def method(given: JointRecording) -> tuple[np.ndarray, np.ndarray | None]:
+    def method(given: JointRecording) -> tuple[np.ndarray, np.ndarray]:
         t, x = inputs(given)
         with torch.no_grad():
             found = network(scaled(x[None], 0))[0].numpy() * scales[1][1] + scales[1][0]
         each = [np.interp(given.t, t, column) for column in found.T]
         torques = observed(data, given, 'momentum')['external_torque'] - np.transpose(each)
-        return torques, deviation
+        return torques, covariance
 
-    deviation = None
-    deviation = np.diag(mean_square(data.tuned, method))
+    covariance = np.eye(n)
+    covariance = np.diag(mean_square(data.tuned, method))
     note = f'{size} weights, {epochs} epochs in {seconds:.0f} s'
-    return {'momentum, LSTM': (method, note)}
+    return {'momentum, LSTM': (method, None, note)}
 
 
 # --- judgments -----------------------------------------------------------------------------------
@@ -369,27 +368,32 @@ def with_lstm(data: Data) -> dict[str, tuple[Method, str]]:
 
 def judged(data: Data) -> Iterator[Figure]:
     """Yield the figures of all methods for an arm."""
-    for name, (method, note) in methods(data).items():
-        for what, value, unit, more in judgments(data, method):
+    for name, (method, by_deviation, note) in methods(data).items():
+        for what, value, unit, more in judgments(data, method, by_deviation):
             text = '; '.join(each for each in (note, more) if each)
             yield Figure(GROUP + data.name, name, what, float(value), unit=unit, note=text)
 
 
-def judgments(data: Data, method: Method) -> Iterator[tuple[str, float, str, str]]:
+def judgments(
+    data: Data, method: Method, by_deviation: np.ndarray | None
+) -> Iterator[tuple[str, float, str, str]]:
     """Yield what a method is judged by: name, value, unit, note."""
     free = [method(each) for each in data.judged]
+    if by_deviation is None:
+        by_deviation = levels([standard(*method(each)) for each in data.tuned], data.tuned)
     e = np.concatenate([torques for torques, _ in free])
     by_joint = np.sqrt(np.nanmean(e**2, axis=0))
     worst = ', '.join(f'{j} {x:.3g}' for j, x in zip(data.robot.joint_names, by_joint))
     yield 'free motion, mean of joints', by_joint.mean(), 'N m', worst
-    thresholds = levels([method(each)[0] for each in data.tuned], data.tuned)
     hours = sum(each.t[-1] - each.t[0] for each in data.judged) / 3600.0
-    alarms = sum(rises(torques, thresholds) for torques, _ in free)
+    alarms = sum(
+        rises(given.t, standard(*each), by_deviation) for given, each in zip(data.judged, free)
+    )
     yield f'alarms, {ALARMS:g} asked for', alarms / hours, '1/h', ''
     times = [
         delay
-        for k, (each, (torques, _)) in enumerate(zip(data.judged, free))
-        for delay in detected(data, each, torques, thresholds, k)
+        for k, (each, (torques, stated)) in enumerate(zip(data.judged, free))
+        for delay in detected(data, each, torques, by_deviation * deviations(stated), k)
     ]
     seen = np.isfinite(times)
     yield 'pushes found', 100.0 * seen.mean(), '%', ''
@@ -414,11 +418,21 @@ def judgments(data: Data, method: Method) -> Iterator[tuple[str, float, str, str
         yield 'true by stated deviation 0.8 to 1.25', 100.0 * right.mean(), '%', text
 
 
+def deviations(stated: np.ndarray) -> np.ndarray:
+    """Return the deviations (N, n) or (n,) of stated covariances."""
+    return np.sqrt(np.diagonal(stated, axis1=-2, axis2=-1))
+
+
+def standard(torques: np.ndarray, stated: np.ndarray) -> np.ndarray:
+    """Return torques (N, n) divided by their stated deviations, 0 where there are none."""
+    return np.nan_to_num(torques / deviations(stated))
+
+
 def levels(torques: list[np.ndarray], recordings: list[JointRecording]) -> np.ndarray:
     """Return the thresholds (n,) that peaks exceed `ALARMS` times an hour, of all joints."""
     seconds = sum(each.t[-1] - each.t[0] for each in recordings)
     found = []
-    for e in np.abs(np.nan_to_num(np.concatenate(torques))).T:
+    for e in np.abs(np.concatenate(torques)).T:
         tops = peaks(e)
         high = np.quantile(tops, 0.8)
         above = tops[tops >= high]
@@ -434,10 +448,12 @@ def peaks(e: np.ndarray) -> np.ndarray:
     return np.maximum.reduceat(e, starts)
 
 
-def rises(torques: np.ndarray, thresholds: np.ndarray) -> int:
-    """Return how often a torque rises above its threshold, of any joint."""
-    above = (np.abs(np.nan_to_num(torques)) > thresholds).any(axis=1)
-    return int(np.sum(above[1:] & ~above[:-1]))
+def rises(t: np.ndarray, torques: np.ndarray, thresholds: np.ndarray) -> int:
+    """Return how often a flag is raised that waits before it is lowered only, as in the nodes."""
+    flag = ThresholdFlag(thresholds, RELEASE_RATIO * thresholds, 0.0, RELEASE_DURATION)
+    elapsed = np.round(np.diff(t, prepend=t[0]) * 1e9).astype(int).tolist()
+    raised = np.array([flag.take(*each) for each in zip(torques, elapsed)])
+    return int(np.sum(raised[1:] & ~raised[:-1]))
 
 
 def detected(
@@ -456,15 +472,14 @@ def detected(
         push = PUSH * J.T @ (direction / np.linalg.norm(direction))
         rise = 1.0 - np.exp(-(given.t[rows] - start) / T)
         total = np.nan_to_num(torques[rows]) + rise[:, None] * push
-        above = np.flatnonzero((np.abs(total) > thresholds).any(axis=1))
+        limits = np.broadcast_to(thresholds, torques.shape)[rows]
+        above = np.flatnonzero((np.abs(total) > limits).any(axis=1))
         found.append(float(given.t[rows[above[0]]] - start) if len(above) else np.inf)
     return found
 
 
-def ratios_of(data: Data, free: list[tuple[np.ndarray, np.ndarray | None]]) -> np.ndarray:
+def ratios_of(data: Data, free: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     """Return true by stated deviations of joints by state, and of the axes of wrenches (k,)."""
-    if free[0][1] is None:
-        return np.zeros(0)
     n = data.robot.nv
     squares: dict[Any, list[tuple[np.ndarray, np.ndarray]]] = {}
     for given, (torques, stated) in zip(data.judged, free):

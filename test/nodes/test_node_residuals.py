@@ -337,8 +337,12 @@ def test_what_is_asked_for_last_counts(make, monkeypatch):
 
 
 def test_a_model_of_identify(make, tmp_path):
-    """Its torques are subtracted, its variances replace those of the parameters."""
+    """Its torques are subtracted, its variances replace those of the parameters.
+
+    Another observer than that of its variances is reported.
+    """
     model = some_model(n=2, turning=(1, 1))
+    model.observer = 'static'
     text = residual_recordings.model_text(JOINTS, NAMES_OF_TERMS, model)
     (tmp_path / 'model.yaml').write_text(text)
     arm = make(residual_map='model.yaml', data_folder=str(tmp_path), observer_model_deviation=[9.0])
@@ -363,6 +367,9 @@ def test_a_model_of_identify(make, tmp_path):
     noise = arm.bench.part._observer.noise_deviations[0] ** 2
     np.testing.assert_allclose(square, expected + np.diag(noise).ravel())
     assert arm.status.values['residual map'] == 'active, a model of states'
+    assert 'variances' not in arm.status.summary
+    mine.observer = 'momentum, observer_time_constant 0.02'
+    assert f'are for observer {mine.observer}, not for static: set' in arm.status.summary
 
 
 def coriolis(arm, q, v):

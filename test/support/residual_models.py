@@ -22,6 +22,7 @@ def some_model(seed=0, n=3, turning=(1, 1, 0)):
     fitted['posterior'] = (roots @ roots.transpose(0, 2, 1)).ravel() * 1e-3
     fitted['explained'], fitted['middles'] = rng.uniform(1.0, 2.0, n), np.zeros(n)
     fitted['limits'] = np.tile([-2.0, 2.0], n)
+    fitted['noise'] = rng.uniform(0.1, 0.5, n)
     fitted['tails'] = np.tile([1.0, 0.5, 5.0], n)
     root = rng.normal(size=(n, n))
     root /= np.linalg.norm(root, axis=1)[:, None]

@@ -27,6 +27,7 @@ import numpy as np
 
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.annotation.unloaded_residual import (
+    OBSERVER,
     UnloadedResidual,
     as_of_nodes,
     settings_of,
@@ -34,6 +35,7 @@ from screw_dynamics_ros.core.annotation.unloaded_residual import (
 )
 from screw_dynamics_ros.core.description.friction import FRICTION
 from screw_dynamics_ros.core.dynamics.definite_mass_matrix import definiteness
+from screw_dynamics_ros.core.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.core.identification import (
     DynamicIdentification,
     EffortModel,
@@ -149,7 +151,9 @@ def outcome(options: argparse.Namespace, progress: Callable[..., object]) -> Out
     is_wrong = any(finding.severity == 'error' for finding in result.findings)
     files = {
         URDF: output_files.identified_urdf(given.text, result),
-        PARAMETERS: output_files.parameter_file(result, options.payload, residual, half_widths),
+        PARAMETERS: output_files.parameter_file(
+            result, options.payload, residual, half_widths, options.observer if fit else OBSERVER
+        ),
     }
     if fit is not None:
         files[RESIDUAL] = model_text(fit.joint_names, given.known.terms, fit.model)
@@ -254,13 +258,12 @@ def identified(
         ),
     )
     identified_robot = Robot(result.description, gravity=robot.gravity, drives=result.drives)
-    residual = unloaded_residual(identified_robot, result, recordings, options.payload)
     runs = as_of_nodes(identified_robot, result, recordings, options.payload)
+    residual = unloaded_residual(identified_robot, result, recordings, runs)
     fit = None
     if options.residual:
-        fit = fit_residual(
-            identified_robot, runs, settings=settings_of(result), noise=noise_of(residual, robot)
-        )
+        settings = replace(settings_of(result, residual), observer=options.observer)
+        fit = fit_residual(identified_robot, runs, settings)
     half_widths = stated_half_widths(identified_robot, result, recordings, runs)
     return of_reported_efforts(result, known.calibration), residual, fit, half_widths
 
@@ -284,15 +287,6 @@ def stated_half_widths(
     ]
     delay = result.effort_delay.value if result.effort_delay.is_certain else 0.0
     return check_model(robot, torques, result.cutoff, delay=delay).half_widths
-
-
-def noise_of(residual: UnloadedResidual | None, robot: Robot) -> Array:
-    """Return the variances of external torques by noise (n,), 0 if unknown."""
-    noise = np.zeros(len(robot.joint_names))
-    if residual is not None:
-        places = [robot.joint_names.index(name) for name in residual.joint_names]
-        noise[places] = residual.deviation**2 - residual.model_deviation**2
-    return noise
 
 
 def known_payload(options: argparse.Namespace) -> KnownLoad | None:
@@ -415,6 +409,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add(
         '--residual',
         'fit a model of remaining errors (hysteresis, load, pose), for the parameter residual_map',
+    )
+    add(
+        '--observer',
+        'observer that estimates external torques with the model of --residual (momentum)',
+        default=OBSERVER,
+        choices=tuple(OBSERVERS),
     )
     add('--robust', 'reduce the weight of outliers, for instance contacts')
     add('--measured-velocities', 'use recorded velocities instead of derivatives of positions')

@@ -48,6 +48,7 @@ def parameter_file(
     payload_link: str = '',
     residual: UnloadedResidual | None = None,
     half_widths: Array | None = None,
+    observer: str = OBSERVER,
 ) -> str:
     """Return a parameter file of the nodes: drives, efforts, payload, errors of external torques.
 
@@ -70,7 +71,7 @@ def parameter_file(
     if delay.is_certain and delay.value > 0.0:
         parameters['effort_delay'] = _rounded(delay.value)
     if residual is not None:
-        parameters |= _of_wrench_estimator(residual)
+        parameters |= {'observer': observer, **_of_wrench_estimator(residual)}
     if result.payload is not None:
         parameters |= payload_parameters(payload_link, result.payload)
     content = {
@@ -117,7 +118,6 @@ def _of_wrench_estimator(residual: UnloadedResidual) -> dict[str, object]:
         'collision_thresholds': residual.collision_threshold,
     }
     return {
-        'observer': OBSERVER,
         'observer_joints': joints,
         'flag_joints': joints.copy(),  # YAML would refer to the list before
         **{name: [_rounded(x, 4) for x in array] for name, array in numbers.items()},

@@ -15,15 +15,16 @@ times that of white noise; by their median, as friction jumps. Where noise alone
 (1), it is not white, and reduced. The mean square is that of all instants or of those that the
 identification has not fitted, whichever is larger.
 
-Thresholds follow from the peaks of e between its zeros. Those above a high level u, which come at
-the rate r and exceed it by m in the mean, are exponentially distributed where tails are (peaks over
-threshold), so that
+Thresholds follow from the peaks of e between its zeros. In one part of the motion, those above a
+high level u come at the rate r_k and exceed it by m_k in the mean; where tails are exponential
+(peaks over threshold), the level g is exceeded at the rate sum_k r_k exp((u - g) / m_k), above all
+in the parts with the largest m_k. Between the `TAIL_RATES` this is nearly one exponential, with
 
-    u + m log(r / f)                                                                       (2)
+    g = u + m log(r / f)                                                                   (2)
 
-is exceeded at the rate f: the stated one of all joints, divided by their number. A threshold is
-never below the largest error that was seen; all are larger by a factor, as errors of the model are
-in other motions.
+for the rate f: the stated one of all joints, divided by their number. A threshold is never below
+the largest error that was seen; all are larger by a factor, as errors of the model are in other
+motions.
 
 Source: Coles 2001, *An introduction to statistical modeling of extreme values*, chapter 4.
 """
@@ -31,8 +32,9 @@ Source: Coles 2001, *An introduction to statistical modeling of extreme values*,
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,12 +46,14 @@ from ..estimation.noise_propagation import (
     set_torque_stage,
     variance_after,
 )
-from ..estimation.residual_model import peak_level
+from ..estimation.observers.parameters import JOINTS
+from ..estimation.residual_model import ResidualModel, peak_level
 from ..identification.recording import JointRecording
 from ..identification.result import DynamicIdentification
 from ..robot.robot import Robot
 from ..types import Array
-from .annotate import annotate_arrays
+from .annotate import Annotator
+from .observation import COVARIANCE
 from .settings import AnnotationSettings
 
 OBSERVER = 'momentum'
@@ -59,6 +63,9 @@ FALSE_CONTACTS, FALSE_COLLISIONS = 1.0 / 3600.0, 1e-3 / 3600.0
 
 MIN_SAMPLES = 100  # with external torques
 HIGH_PEAKS = 0.8  # quantile of the peaks that is u of (2)
+TAIL_RATES = (3e-3, 1e-7)  # f of (2) for which m and r are exact [1/s]
+LEVELS = (60.0, 2000)  # g - u of the interpolation: largest one [largest m], number
+MIN_EXCESS = 1e-12
 MASS_MATRICES = 100  # configurations in the mean of (1)
 MEDIAN_TO_DEVIATION = 1.4826  # of the absolute values of normal numbers
 MIN_DEVIATION = 1e-6  # of written numbers
@@ -94,20 +101,11 @@ class UnloadedResidual:
     derived_share: Array | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class _Run:
-    """External torques e (N, n) of one recording, and which instants were held out (N,)."""
-
-    recording: JointRecording
-    e: Array
-    held_out: NDArray[np.bool_]
-
-
 def unloaded_residual(
     robot: Robot,
     result: DynamicIdentification,
     recordings: Sequence[JointRecording],
-    payload_link: str = '',
+    runs: Sequence[JointRecording],
 ) -> UnloadedResidual | None:
     """Return the errors of external torques, None if there are too few samples for them.
 
@@ -119,17 +117,17 @@ def unloaded_residual(
         For the efforts of the recordings as they are.
     recordings : sequence of JointRecording
         Those of the identification.
-    payload_link : str
-        Of the payload that was identified.
+    runs : sequence of JointRecording
+        The same `as_of_nodes`.
     """
-    known = _known(result)
-    runs = []
-    for number, given in enumerate(as_of_nodes(robot, result, recordings, payload_link)):
-        e = torques_without_load(robot, given, settings_of(result))
-        runs.append(_Run(given, e, _held_out(given.t, result, number)))
-    settled = [np.asarray(np.isfinite(run.e).all(axis=1)) for run in runs]
-    e = np.concatenate([run.e[rows] for run, rows in zip(runs, settled)])
-    held_out = np.concatenate([run.held_out[rows] for run, rows in zip(runs, settled)])
+    known, parts, marks, time = _known(result), list[Array](), list[Array](), 0.0
+    for number, run in enumerate(runs):
+        e = np.concatenate([e for e, _ in torques_without_load(robot, run, settings_of(result))])
+        settled = np.isfinite(e).all(axis=1)
+        parts.append(e[settled])
+        marks.append(_held_out(run.t, result, number)[settled])
+        time += float(np.diff(run.t)[settled[1:]].sum())
+    e, held_out = np.concatenate(parts), np.concatenate(marks)
     if not known.any() or len(e) < MIN_SAMPLES:
         return None
     squares = np.mean(e**2, axis=0)
@@ -137,15 +135,13 @@ def unloaded_residual(
         squares = np.maximum(squares, np.mean(e[held_out] ** 2, axis=0))
     effort, velocity, model, by_velocity = _divided(robot, runs, squares, known)
     derived = any(each.v is None or np.isnan(each.v).all() for each in recordings)
-    contact, collision = _thresholds(runs, settled, known)
     return UnloadedResidual(
         tuple(name for name, k in zip(result.joint_names, known) if k),
         np.maximum(velocity[known], MIN_DEVIATION),
         effort[known],
         model[known],
         np.sqrt(squares[known]),
-        contact,
-        collision,
+        *_thresholds([part[:, known] for part in parts], time),
         (by_velocity / squares)[known] if derived else None,
     )
 
@@ -182,29 +178,36 @@ def rates_of_nodes(recording: JointRecording) -> Array:
     return differences if v is None else np.where(np.isnan(v).any(axis=0), differences, v)
 
 
-def settings_of(result: DynamicIdentification) -> AnnotationSettings:
-    """Return the settings of the external torques of an identified robot."""
-    delay = result.effort_delay
+def settings_of(
+    result: DynamicIdentification, residual: UnloadedResidual | None = None
+) -> AnnotationSettings:
+    """Return the settings of the external torques of an identified robot, with noise if known."""
+    delay, given = result.effort_delay, dict[str, Any](observer=OBSERVER)
+    if residual is not None:
+        given[JOINTS] = residual.joint_names
+        given['observer_velocity_deviation'] = tuple(residual.velocity_deviation)
+        given['observer_effort_deviation'] = tuple(residual.effort_deviation)
     return AnnotationSettings(
-        observer=OBSERVER, effort_delay=max(delay.value, 0.0) if delay.is_certain else 0.0
+        effort_delay=max(delay.value, 0.0) if delay.is_certain else 0.0, **given
     )
 
 
 def torques_without_load(
-    robot: Robot, recording: JointRecording, settings: AnnotationSettings
-) -> Array:
-    """Return the external torques e (N, n) of a recording, NaN before the observer settles."""
-    found = annotate_arrays(
-        robot,
-        np.round((recording.t - recording.t[0]) * 1e9).astype(np.int64),
-        recording.q,
-        rates_of_nodes(recording),
-        recording.tau,
-        outputs=['external_torque'],
-        payloads=recording.payloads,
-        settings=settings,
-    )
-    return found['external_torque']
+    robot: Robot,
+    recording: JointRecording,
+    settings: AnnotationSettings,
+    residual: ResidualModel | None = None,
+) -> Iterator[tuple[Array, Array]]:
+    """Yield the external torques e (M, n) of blocks of a recording, and their covariances.
+
+    They are NaN before the observer settles; the covariances are empty without a `residual`.
+    """
+    annotator = Annotator(robot, ['external_torque'], (), recording.payloads, settings, residual)
+    stamps = np.round((recording.t - recording.t[0]) * 1e9).astype(np.int64)
+    assert recording.v is not None
+    motion = annotator.motion(stamps, recording.q, recording.v, recording.tau)
+    for _, part in annotator.blocks(motion):
+        yield part['external_torque'], part.get(COVARIANCE, np.empty(0))
 
 
 def _held_out(t: Array, result: DynamicIdentification, number: int) -> NDArray[np.bool_]:
@@ -223,20 +226,20 @@ def _held_out(t: Array, result: DynamicIdentification, number: int) -> NDArray[n
 
 
 def _divided(
-    robot: Robot, runs: Sequence[_Run], squares: Array, known: NDArray[np.bool_]
+    robot: Robot, runs: Sequence[JointRecording], squares: Array, known: NDArray[np.bool_]
 ) -> tuple[Array, Array, Array, Array]:
     """Return s_tau, s_v and s_m of (1) and its term of velocities, (n,) each."""
     efforts, velocities = (
-        np.median([_white_deviation(getattr(run.recording, what)) for run in runs], axis=0)
+        np.median([_white_deviation(getattr(run, what)) for run in runs], axis=0)
         for what in ('tau', 'v')
     )
-    step = float(np.median(np.concatenate([np.diff(run.recording.t) for run in runs])))
+    step = float(np.median(np.concatenate([np.diff(run.t) for run in runs])))
     decay = math.exp(-step / AnnotationSettings().observer_time_constant)
     of_efforts, of_momenta = NoiseVariance(1), NoiseVariance(1)
     set_torque_stage(of_efforts, decay)
     set_momentum_stage(of_momenta, decay, 1.0 / step)
     alpha, beta = (variance_after(each, 0) for each in (of_efforts, of_momenta))
-    q = np.concatenate([run.recording.q for run in runs])
+    q = np.concatenate([run.q for run in runs])
     chosen = q[np.linspace(0, len(q) - 1, MASS_MATRICES).astype(int)]
     M2 = np.mean([robot.mass_matrix(each) ** 2 for each in chosen], axis=0)
     by_velocity = beta * M2 @ velocities**2
@@ -255,36 +258,31 @@ def _white_deviation(x: Array) -> Array:
     return np.asarray(MEDIAN_TO_DEVIATION * np.median(fourth, axis=0) / math.sqrt(70.0))
 
 
-def _thresholds(
-    runs: Sequence[_Run], settled: Sequence[NDArray[np.bool_]], known: NDArray[np.bool_]
-) -> tuple[Array, Array]:
-    """Return the levels (2) of the known joints for both rates of false alarms, (k,) each."""
-    time = sum(float(np.diff(run.recording.t)[rows[1:]].sum()) for run, rows in zip(runs, settled))
-    levels = []
-    for i in np.flatnonzero(known).tolist():
-        tail = exponential_tail([run.e[rows, i] for run, rows in zip(runs, settled)], time)
-        levels.append(
-            [
-                max(
-                    MOTION_FACTOR * max(peak_level(*tail[:3], allowed / known.sum()), tail[3]),
-                    MIN_DEVIATION,
-                )
-                for allowed in (FALSE_CONTACTS, FALSE_COLLISIONS)
-            ]
-        )
-        levels[-1][1] = max(levels[-1][1], MIN_RATIO * levels[-1][0])
-    contact, collision = np.array(levels).T
-    return contact, collision
+def _thresholds(parts: Sequence[Array], time: float) -> tuple[Array, Array]:
+    """Return the levels (2) of errors, parts (N, k), for both rates of false alarms, (k,) each."""
+    tails = [exponential_tail(each, time) for each in zip(*(part.T for part in parts))]
+    contact, collision = (
+        np.array([MOTION_FACTOR * max(peak_level(*x[:3], rate / len(tails)), x[3]) for x in tails])
+        for rate in (FALSE_CONTACTS, FALSE_COLLISIONS)
+    )
+    contact = np.maximum(contact, MIN_DEVIATION)
+    return contact, np.maximum(collision, MIN_RATIO * contact)
 
 
 def exponential_tail(
     parts: Sequence[Array], time: float, quantile: float = HIGH_PEAKS
 ) -> tuple[float, float, float, float]:
     """Return u, m and r of (2) of errors of a duration [s], and the largest absolute error."""
-    peaks = np.concatenate([_peaks(e) for e in parts])
-    high = float(np.quantile(peaks, quantile))
-    above = peaks[peaks >= high]
-    return high, float(np.mean(above - high)), len(above) / time, float(peaks.max())
+    peaks = [_peaks(e) for e in parts]
+    largest = [float(each.max()) for each in peaks]
+    high = float(np.quantile(np.concatenate(peaks), quantile))
+    above = [each[each >= high] - high for each, top in zip(peaks, largest) if top >= high]
+    means = np.array([each.mean() for each in above]) + MIN_EXCESS
+    levels = means.max() * np.linspace(0.0, *LEVELS)
+    rates = np.array([len(each) for each in above]) / time @ np.exp(-levels / means[:, None])
+    low, far = np.interp(-np.log(TAIL_RATES), -np.log(rates), levels)
+    mean = max((far - low) / math.log(TAIL_RATES[0] / TAIL_RATES[1]), MIN_EXCESS)
+    return high, mean, TAIL_RATES[0] * math.exp(low / mean), max(largest)
 
 
 def _peaks(e: Array) -> Array:

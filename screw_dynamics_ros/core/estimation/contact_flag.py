@@ -30,7 +30,7 @@ class ContactFlag(ThresholdFlag):
     offset : ResidualOffset or None
         With the model whose deviations determine the thresholds.
     factors : (n,) array
-        Thresholds divided by these deviations; 0 for joints with constant thresholds.
+        Thresholds divided by these deviations with noise; 0 for joints with constant thresholds.
     release_ratio : float
         Lower thresholds divided by upper ones, both without `widening`.
     widening : (n,) array
@@ -58,7 +58,7 @@ def set_thresholds_of_state(flag: ContactFlag, offset: ResidualOffset) -> None:
     set_doubts(m)
     for j in range(len(flag.factors)):
         if flag.factors[j] > 0.0:
-            square = m.deviations[j] * m.deviations[j] + m.doubts[j]
+            square = m.deviations[j] * m.deviations[j] + m.noise[j] * m.noise[j] + m.doubts[j]
             upper = flag.factors[j] * math.sqrt(square)
             flag.upper[j] = upper + flag.widening[j]
             flag.lower[j] = flag.release_ratio * upper + flag.widening[j]

@@ -80,6 +80,7 @@ FITTED = {
     'explained': 1,
     'spread': SPREADS,
     'limits': 2,
+    'noise': 1,
     'tails': 3,
 }
 OF_MAP = ('plain', 'turning', 'scales')
@@ -100,6 +101,8 @@ class ResidualModel(Record):
         e_j of (3) [(N m)^2, N^2].
     spread, limits : (7 n,) and (2 n,) arrays
         a_j, and the limits of log D_j^2.
+    noise : (n,) array
+        Standard deviation of noise behind the observer, the mean that thresholds include.
     correlation : (n^2,) array
         R.
     tails : (3 n,) array
@@ -119,6 +122,8 @@ class ResidualModel(Record):
         w_j, and the second part of (1).
     doubts, deviations : (n,) arrays
         (3) and D_j, see `set_doubts`.
+    observer : str
+        That variances and tails are for, see `table.described`.
     """
 
     map: ResidualMap
@@ -131,6 +136,7 @@ class ResidualModel(Record):
     explained: Floats
     spread: Floats
     limits: Floats
+    noise: Floats
     correlation: Floats
     tails: Floats
     widths: Floats
@@ -150,6 +156,7 @@ class ResidualModel(Record):
         for name, array in fitted.items():
             setattr(self, name, np.array(array, float).ravel())
         n = len(self.speeds)
+        self.observer = ''
         self.widths, self.memory = np.array(SPEEDS), np.zeros(MEMORIES * n)
         self.features, self.states = np.zeros(FEATURES * n), np.zeros(SPREADS * n)
         for name in ('last', 'shares', 'estimate', 'doubts', 'deviations'):

@@ -94,11 +94,6 @@ class WrenchObservability(d.Decomposition):
         return self.v.reshape(6, -1)[: self.rank].T
 
     @property
-    def estimator(self) -> Array:
-        """G of (2), moments first [1/m and 1], (6, n)."""
-        return self.G.reshape(6, -1)
-
-    @property
     def scale(self) -> Array:
         """The diagonal of D, (6,)."""
         return lengths(self.characteristic_length)

@@ -39,6 +39,7 @@ from ..compile.typed.library import calls
 from ..compile.typed.records import Record
 from ..description.robot_description import Finding
 from ..errors import ArgumentError
+from ..estimation.observers.table import described
 from ..estimation.residual_map import ResidualMap
 from ..estimation.residual_model import (
     FEATURES,
@@ -66,7 +67,7 @@ EXTRA_RANGE = 1.05  # of recorded velocities and efforts
 INDEPENDENT_SECONDS = 2.0  # intervals whose means are independent
 SPREAD_RIDGE = 1e-3  # of a
 HIGH_PEAKS = 0.95  # quantile of peaks whose tail is exponential
-MIN_SHARE = 0.05  # of errors that are neither noise nor uncertainty of the features
+TAIL_SECONDS = 60.0  # of parts of a motion with separate tails
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +153,8 @@ class ResidualRows(NamedTuple):
     X, psi : (M, n, p) and (M, n, 7) arrays
     e : (M, n) array
         External torques without the model [N m, N].
-    block, recording : (M,) arrays of int
+    block, recording, places : (M,) arrays of int
+        The places are those among all states.
     period : float
         Between rows [s].
     """
@@ -162,15 +164,14 @@ class ResidualRows(NamedTuple):
     e: Array
     block: NDArray[np.int64]
     recording: NDArray[np.int64]
+    places: NDArray[np.int64]
     period: float
 
 
 def fit_residual(
     robot: Robot,
     recordings: Sequence[JointRecording],
-    *,
     settings: AnnotationSettings | None = None,
-    noise: Array | None = None,
 ) -> ResidualFit:
     """Return the residuals of a robot, from recordings without contact.
 
@@ -181,9 +182,8 @@ def fit_residual(
     recordings : sequence of JointRecording
         With torques, as `annotate_arrays` takes them; `v` is derived where it lacks.
     settings : AnnotationSettings, optional
-        Of the observer; with `OBSERVER` by default.
-    noise : (n,) array, optional
-        Variances of noise of the external torques, which those of the model do not contain.
+        Of the observer that the variances are for, and the deviations of efforts and velocities,
+        which they do not contain; with `OBSERVER` by default.
 
     Raises
     ------
@@ -198,7 +198,7 @@ def fit_residual(
         )
     known = measured(runs)
     runs = [replace(run, v=rates_of_nodes(run), tau=np.nan_to_num(run.tau)) for run in runs]
-    model, rows = _rows(robot, runs, settings)
+    model, rows = _rows(robot, runs, replace(settings, observer=OBSERVER))
     names, seconds = robot.joint_names, len(rows.e) * rows.period
     if seconds < MIN_SECONDS:
         raise ArgumentError(
@@ -206,16 +206,16 @@ def fit_residual(
             f'{MIN_SECONDS:g} s of motion without contact, better ten minutes'
         )
     n = len(names)
-    before, after, standard = np.full(n, np.nan), np.full(n, np.nan), np.zeros(rows.e.shape)
+    before, after = np.full((2, n), np.nan)
     by_recording = np.full((len(runs) if len(runs) > 1 else 0, 2, n), np.nan)
-    findings = []
+    findings, fits = [], {}
     for j in np.flatnonzero(known).tolist():
-        found = _fitted_joint(rows, j, len(by_recording))
+        found = fits[j] = _fitted_joint(rows, j, len(by_recording))
         before[j], after[j] = _rms(found.offset_errors), _rms(found.errors)
         by_recording[:, :, j] = found.by_recording
-        variances = _set_joint(model, j, rows, found, 0.0 if noise is None else float(noise[j]))
-        standard[:, j] = found.stated_errors / np.sqrt(variances)
-        if not found.is_better:
+        if found.is_better:
+            _set_function(model, j, rows, found)
+        else:
             findings.append(
                 Finding.warning(
                     f'joint {names[j]}',
@@ -224,7 +224,9 @@ def fit_residual(
                     'record ten minutes with many reversals, slow and fast motion, and rest',
                 )
             )
-    _set_common(model, np.flatnonzero(known), rows, standard)
+    e, noise = (each[rows.places] for each in _observed(robot, runs, settings, model))
+    _set_variances(model, rows, fits, e, noise)
+    model.observer = described(vars(settings))
     return ResidualFit(names, model, before, after, by_recording, findings)
 
 
@@ -233,7 +235,7 @@ def _rows(
 ) -> tuple[ResidualModel, ResidualRows]:
     """Return a model with recorded ranges only, and its equations."""
     n, total = robot.nv, sum(len(run.t) for run in runs)
-    q, v, tau = (np.concatenate([getattr(run, name) for run in runs]) for name in STATE)
+    q, v, tau = states = [np.concatenate([getattr(run, name) for run in runs]) for name in STATE]
     fitted = {name: np.zeros(n * size) for name, size in FITTED.items()}
     fitted['limits'][:] = -MAX_LOG  # no variance
     fitted |= {
@@ -247,39 +249,44 @@ def _rows(
     turning = robot.description.turns(robot.joint_names)
     plain.turning, plain.scales = turning.astype(np.int64), np.where(turning, 1.0, fitted['ranges'])
     model = ResidualModel(plain, fitted | {'correlation': np.eye(n)})
+    h = np.concatenate([np.diff(run.t, prepend=run.t[0]) for run in runs])
+    h[h > settings.longest_step] = 0.0
     stride = -(-total // MAX_ROWS)
-    parts: list[tuple[Array, ...]] = []
-    blocks = 0
-    duration = sum(float(run.t[-1] - run.t[0]) for run in runs)
+    X, psi = _features(model, h, np.hstack(states), settings.observer_time_constant, stride)
+    e = _observed(robot, runs, settings, model)[0][::stride]
+    good = np.isfinite(e).all(axis=1)
+    duration, places = float(h.sum()), np.arange(0, total, stride)[good]
     length = min(max(BLOCK_SECONDS, duration / MAX_BLOCKS), duration / MIN_BLOCKS)
-    for number, run in enumerate(runs):
-        X, psi = _features(model, run, settings, stride)
-        e = torques_without_load(robot, run, settings)[::stride]
-        good = np.isfinite(e).all(axis=1)
-        block = blocks + ((run.t[::stride] - run.t[0]) / length).astype(np.int64)
-        blocks = int(block.max()) + 1
-        parts.append((X[good], psi[good], e[good], block[good], np.full(good.sum(), number)))
-    X, psi, e, block, recording = map(np.concatenate, zip(*parts))
-    return model, ResidualRows(X, psi, e, block, recording, duration / total * stride)
+    block = (np.cumsum(h) / length).astype(np.int64)[places]
+    recording = np.repeat(np.arange(len(runs)), [len(run.t) for run in runs])[places]
+    period = duration / total * stride
+    return model, ResidualRows(X[good], psi[good], e[good], block, recording, places, period)
 
 
 def _features(
-    model: ResidualModel, run: JointRecording, settings: AnnotationSettings, stride: int
+    model: ResidualModel, h: Array, states: Array, time_constant: float, stride: int
 ) -> tuple[Array, Array]:
-    """Return filtered features (M, n, p) and psi (M, n, 7), of each `stride`-th state."""
-    n, h = run.q.shape[1], np.diff(run.t, prepend=run.t[0])
-    h[h > settings.longest_step] = 0.0
-    r = FilteredFeatures()
-    r.model, r.stride = model, stride
-    r.elapsed = np.round(h * 1e9).astype(np.int64)
-    r.states = np.hstack([getattr(run, name) for name in STATE]).ravel()
-    r.decay = np.exp(-h / settings.observer_time_constant)
+    """Return filtered features (M, n, p) and psi (M, n, 7), of each `stride`-th state.
+
+    `h` (N,) is the time since the last state [s], 0 after a pause.
+    """
+    r, n, count = FilteredFeatures(), len(model.last), -(-len(h) // stride)
+    r.model, r.stride, r.states = model, stride, states.ravel()
+    r.elapsed, r.decay = np.round(h * 1e9).astype(np.int64), np.exp(-h / time_constant)
     r.before, r.filtered = np.zeros((2, FEATURES * n))
-    count = -(-len(run.t) // stride)
     rows, psi = np.zeros((count, n, FEATURES)), np.zeros((count, n, SPREADS))
     r.rows, r.psi = rows.ravel(), psi.ravel()
     calls(fill_rows)[0](r)
     return rows, psi
+
+
+def _observed(
+    robot: Robot, runs: Sequence[JointRecording], settings: AnnotationSettings, model: ResidualModel
+) -> list[Array]:
+    """Return external torques with a model, and their stated variances, of all states (N, n)."""
+    blocks = (each for run in runs for each in torques_without_load(robot, run, settings, model))
+    parts = [(e, covariance.diagonal(axis1=1, axis2=2).copy()) for e, covariance in blocks]
+    return [np.concatenate(each) for each in zip(*parts)]
 
 
 class FittedJoint(NamedTuple):
@@ -294,7 +301,9 @@ class FittedJoint(NamedTuple):
     errors, offset_errors : (M,) arrays
         Of held-out blocks, and with a constant instead.
     stated_errors : (M,) array
-        `errors`; where those of held-out recordings are larger, scaled to the geometric mean.
+        `errors`, or those of held-out recordings if they are larger.
+    beyond_fit : (M,) array
+        By which these differ from those of the fit.
     is_better : bool
         Whether the features are worth while.
     by_recording : (k, 2) array
@@ -305,6 +314,7 @@ class FittedJoint(NamedTuple):
     errors: Array
     offset_errors: Array
     stated_errors: Array
+    beyond_fit: Array
     is_better: bool
     by_recording: Array
 
@@ -339,12 +349,14 @@ def _fitted_joint(rows: ResidualRows, j: int, recordings: int) -> FittedJoint:
         parts = [rows.recording == k for k in range(recordings)]
         of_recordings = np.array([[_rms(x[part]) for x in (plain, others)] for part in parts])
     inverse = np.linalg.inv(X.T @ X + np.diag(chosen) * len(y))
+    theta = inverse @ (X.T @ y)
     return FittedJoint(
-        factors * (inverse @ (X.T @ y)),
+        factors * theta,
         factors[:, None] * inverse * factors,
         errors,
         offsets,
         stated,
+        stated - (y - X @ theta if is_better else y),
         is_better,
         of_recordings,
     )
@@ -361,26 +373,13 @@ def _held_out(X: Array, y: Array, fold: NDArray[np.int64], penalty: Array) -> Ar
     return errors
 
 
-def _set_joint(
-    model: ResidualModel, j: int, rows: ResidualRows, found: FittedJoint, noise: float
-) -> Array:
-    """Set the numbers of a joint; return the variances (M,) of its errors."""
-    X, y, errors, p = rows.X[:, j], rows.e[:, j], found.stated_errors, FEATURES
-    square, doubt = float(np.mean(errors**2)), np.zeros(len(y))
-    if found.is_better:
-        model.map.plain[j] = y.mean()
-        model.weights[p * j : p * (j + 1)] = found.theta
-        model.weights[p * j] -= y.mean()
-        S = square * _dependent_rows(errors, rows) * found.inverse
-        model.posterior[p * p * j : p * p * (j + 1)] = S.ravel()
-        model.explained[j] = np.mean((X @ found.theta - y.mean()) ** 2)
-        doubt = ((X @ S) * X).sum(axis=1)
-    spread = _spread(rows.psi[:, j], errors**2)
-    spread[0] += math.log(max(1.0 - (doubt.mean() + noise) / square, MIN_SHARE))
-    logs = rows.psi[:, j] @ spread
-    model.spread[SPREADS * j : SPREADS * (j + 1)] = spread
-    model.limits[2 * j : 2 * j + 2] = np.clip([logs.min(), logs.max()], -MAX_LOG, MAX_LOG)
-    return np.asarray(np.exp(logs) + doubt)
+def _set_function(model: ResidualModel, j: int, rows: ResidualRows, found: FittedJoint) -> None:
+    """Set the function of a joint."""
+    y, p = rows.e[:, j], FEATURES
+    model.map.plain[j] = y.mean()
+    model.weights[p * j : p * (j + 1)] = found.theta
+    model.weights[p * j] -= y.mean()
+    model.explained[j] = np.mean((rows.X[:, j] @ found.theta - y.mean()) ** 2)
 
 
 def _dependent_rows(errors: Array, rows: ResidualRows) -> float:
@@ -391,36 +390,53 @@ def _dependent_rows(errors: Array, rows: ResidualRows) -> float:
     return max(length * float(np.mean(means**2) / np.mean(errors**2)), 1.0)
 
 
-def _spread(psi: Array, squares: Array) -> Array:
-    """Return a (7,) of the largest likelihood of normal errors with these squares."""
+def _spread(psi: Array, squares: Array, known: Array) -> Array:
+    """Return a (7,) of the largest likelihood of normal errors with these squares.
+
+    A part of their variances is `known`.
+    """
     from scipy.optimize import minimize  # slow to import
 
     mean = max(float(squares.mean()), 1e-300)
-    ratios, ridge = squares / mean, SPREAD_RIDGE * (np.arange(SPREADS) > 0)
+    ratios, parts, ridge = squares / mean, known / mean, SPREAD_RIDGE * (np.arange(SPREADS) > 0)
 
     def cost(a: Array) -> tuple[float, Array]:
-        logs = np.clip(psi @ a, -30.0, 30.0)
-        scaled = ratios * np.exp(-logs)
-        value = float(np.mean(logs + scaled) + ridge @ a**2)
-        return value, psi.T @ (1.0 - scaled) / len(psi) + 2.0 * ridge * a
+        own = np.exp(np.clip(psi @ a, -30.0, 30.0))
+        total = own + parts
+        value = float(np.mean(np.log(total) + ratios / total) + ridge @ a**2)
+        slope = (1.0 - ratios / total) * own / total
+        return value, psi.T @ slope / len(psi) + 2.0 * ridge * a
 
     a: Array = minimize(cost, np.zeros(SPREADS), jac=True, method='BFGS').x
     a[0] += math.log(mean)
     return a
 
 
-def _set_common(
-    model: ResidualModel, places: NDArray[np.intp], rows: ResidualRows, standard: Array
+def _set_variances(
+    model: ResidualModel, rows: ResidualRows, fits: dict[int, FittedJoint], e: Array, noise: Array
 ) -> None:
-    """Set correlations between joints, and tails, of standardized errors (M, n)."""
-    correlation = model.correlation.reshape(2 * (standard.shape[1],))
-    for j in places.tolist():
-        e = standard[:, j]
-        correlation[j, places] = standard[:, places].T @ e
-        parts = [e[rows.recording == k] for k in np.unique(rows.recording)]
-        model.tails[3 * j : 3 * j + 3] = exponential_tail(parts, len(e) * rows.period, HIGH_PEAKS)[
-            :3
-        ]
+    """Set variances, correlations between joints, and tails.
+
+    `e` (M, n) are the external torques with the model, `noise` (M, n) their variances by noise.
+    """
+    p, n, places, standard = FEATURES, e.shape[1], list(fits), np.zeros(e.shape)
+    seconds = len(e) * rows.period
+    for j, found in fits.items():
+        X, psi, errors, doubt = rows.X[:, j], rows.psi[:, j], e[:, j] + found.beyond_fit, 0.0
+        if found.is_better:
+            square = np.mean(found.stated_errors**2) * _dependent_rows(found.stated_errors, rows)
+            model.posterior[p * p * j : p * p * (j + 1)] = (square * found.inverse).ravel()
+            doubt = square * ((X @ found.inverse) * X).sum(axis=1)
+        spread = _spread(psi, errors**2, noise[:, j] + doubt)
+        logs, variance = psi @ spread, noise[:, j].mean()
+        model.spread[SPREADS * j : SPREADS * (j + 1)] = spread
+        model.limits[2 * j : 2 * j + 2] = np.clip([logs.min(), logs.max()], -MAX_LOG, MAX_LOG)
+        model.noise[j] = math.sqrt(variance)
+        standard[:, j] = errors / np.sqrt(np.exp(logs) + doubt + variance)
+        parts = np.array_split(standard[:, j], max(round(seconds / TAIL_SECONDS), 1))
+        model.tails[3 * j : 3 * j + 3] = exponential_tail(parts, seconds, HIGH_PEAKS)[:3]
+    correlation = model.correlation.reshape(n, n)
+    correlation[np.ix_(places, places)] = standard[:, places].T @ standard[:, places]
     size = np.sqrt(correlation.diagonal())
     model.correlation[:] = (correlation / size / size[:, None]).ravel()
 

@@ -545,10 +545,13 @@ def test_a_model_of_residuals(tmp_path, states, said):
         z[k] = np.sign(step) + (z[k - 1] - np.sign(step)) * np.exp(-np.abs(step) / 0.1)
     run = saved(tmp_path, {'joint_names': states['joint_names']}, t=t, q=q, v=v, tau=tau + 2.0 * z)
     folder = tmp_path / 'found'
-    out = said(main, run, '--urdf', PLANAR, *DOWN, '--residual', '-o', folder)
+    chosen = '--residual', '--observer', 'kalman'
+    out = said(main, run, '--urdf', PLANAR, *DOWN, *chosen, '-o', folder)
     assert 'residuals in held-out blocks' in out
     text = (folder / 'residual.yaml').read_text()
     model = of_text('residual.yaml', text, ['joint2', 'joint1'], TERMS)
+    assert model.observer == 'kalman, observer_torque_change 20'
+    assert 'observer: kalman' in (folder / 'drives.yaml').read_text()
     assert model.weights.reshape(2, -1).any(axis=1).all()
     with pytest.raises(ArgumentError, match='recorded with effort_terms other than gravity'):
         of_text('residual.yaml', text, ['joint2', 'joint1'], ['gravity'])

@@ -101,13 +101,13 @@ def test_only_joints_with_thresholds():
 
 
 def test_thresholds_of_a_residual_model():
-    """They are those of the model in the state, times a factor."""
+    """They are those of the model in the state with mean noise, times a factor."""
     model = some_model(n=2, turning=(1, 1))
     contacts = finder([1e-3, 1e-3])
     flag = contacts.flag
     flag.offset = ResidualOffset()
     flag.offset.model, flag.release_ratio, flag.factors[:] = model, 0.5, [2.0, 3.0]
     (contact,) = found(arm(), np.full((20, 2), 100.0), contacts, residual=model)
-    deviations = np.sqrt(model.deviations**2 + model.doubts)
+    deviations = np.sqrt(model.deviations**2 + model.noise**2 + model.doubts)
     assert (contact.thresholds > 0.0).all()
     np.testing.assert_allclose(flag.upper, [2.0, 3.0] * deviations)

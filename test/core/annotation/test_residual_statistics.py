@@ -12,13 +12,14 @@ from screw_dynamics_ros.core import Drive, Robot
 from screw_dynamics_ros.core.annotation.unloaded_residual import (
     FALSE_COLLISIONS,
     FALSE_CONTACTS,
+    TAIL_RATES,
     _divided,
     _held_out,
     _peaks,
-    _Run,
     _thresholds,
     _white_deviation,
     as_of_nodes,
+    exponential_tail,
     unloaded_residual,
 )
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
@@ -35,6 +36,14 @@ from support.paths import URDF
 from support.simulated_recording import computed, late, some_motion
 
 OFFSET = np.array([2.0, -3.0])
+
+
+def unloaded(robot, result, recordings, **payload):
+    """Return the errors of recordings."""
+    runs = as_of_nodes(robot, result, recordings, **payload)
+    return unloaded_residual(robot, result, recordings, runs)
+
+
 RATE = 200.0
 
 
@@ -78,7 +87,7 @@ def test_a_constant_error_is_found_and_efforts_are_those_of_the_identification(r
     scale, offset = np.array([2.0, 0.5]), np.array([0.3, -0.7])
     given = replace(recording, tau=(recording.tau - OFFSET - offset) / scale)
     result = identification(effort_scale=scale, effort_offset=offset)
-    found = unloaded_residual(robot, result, [given])
+    found = unloaded(robot, result, [given])
     assert found.joint_names == ('joint1', 'joint2')
     np.testing.assert_allclose(found.deviation, np.abs(OFFSET), rtol=1e-3)
     np.testing.assert_allclose(found.model_deviation, np.abs(OFFSET), rtol=1e-3)
@@ -94,12 +103,12 @@ def test_a_constant_error_is_found_and_efforts_are_those_of_the_identification(r
 def test_joints_without_known_efforts_are_omitted(robot, recording):
     given = replace(recording, tau=recording.tau - OFFSET)
     for change in ({'effort_scale': np.array([np.nan, 1.0])}, {'noise': np.array([np.nan, 1.0])}):
-        found = unloaded_residual(robot, identification(**change), [given])
+        found = unloaded(robot, identification(**change), [given])
         assert found.joint_names == ('joint2',)
         assert found.deviation.shape == found.contact_threshold.shape == (1,)
         assert found.deviation[0] == pytest.approx(3.0, rel=1e-3)
     nothing = identification(noise=np.full(2, np.nan))
-    assert unloaded_residual(robot, nothing, [given]) is None
+    assert unloaded(robot, nothing, [given]) is None
 
 
 @pytest.mark.parametrize(('settled', 'is_enough'), [(99, False), (100, True)])
@@ -111,7 +120,7 @@ def test_a_hundred_samples_after_settling_are_needed(robot, recording, settled, 
                 tau=recording.tau[:k])
         for k in size
     ]  # fmt: skip
-    found = unloaded_residual(robot, identification(), parts)
+    found = unloaded(robot, identification(), parts)
     assert (found is not None) == is_enough
 
 
@@ -123,7 +132,7 @@ def test_what_was_held_out_is_used_if_it_is_worse(robot, recording, held, is_use
     for worse in (True, False):
         offset = np.where((marked == worse)[:, None], OFFSET, 0.0)
         given = replace(recording, tau=recording.tau - offset)
-        found = unloaded_residual(robot, result, [given]).deviation
+        found = unloaded(robot, result, [given]).deviation
         if is_used and worse:
             assert (found > 0.85 * np.abs(OFFSET)).all()
         else:
@@ -136,10 +145,10 @@ def test_the_cost_of_velocities_that_are_not_recorded(robot, recording):
     """With noise of positions nearly all of the error is that of their differences."""
     noise = 1e-4 * np.random.default_rng(0).normal(size=recording.q.shape)
     noisy = replace(recording, q=recording.q + noise, tau=recording.tau - 0.02 * OFFSET)
-    exact = unloaded_residual(robot, identification(), [noisy])
+    exact = unloaded(robot, identification(), [noisy])
     assert exact.derived_share is None
     for missing in (None, np.full_like(recording.v, np.nan)):
-        found = unloaded_residual(robot, identification(), [replace(noisy, v=missing)])
+        found = unloaded(robot, identification(), [replace(noisy, v=missing)])
         expected = 1.0 - exact.deviation**2 / found.deviation**2
         assert expected.max() > 0.5
         np.testing.assert_allclose(found.derived_share, expected, atol=0.2)
@@ -155,7 +164,7 @@ def test_what_is_carried_and_late_efforts_are_not_errors(robot, recording):
     given = replace(recording, tau=recording.tau + carried + lifted)
 
     def deviation(result, given, **options):
-        return unloaded_residual(robot, result, [given], **options).deviation.max()
+        return unloaded(robot, result, [given], **options).deviation.max()
 
     both = replace(given, payloads={'link1': other})
     assert deviation(identification(payload=body), both, payload_link='link2') < 0.05
@@ -228,32 +237,32 @@ def test_peaks_are_between_zeros(sign):
     assert _peaks(np.array([0.0, 2.0, 0.0, -1.0])).tolist() == [2.0, 1.0]
 
 
-def run_of(e, dt, q=None, v=None, tau=None):
-    t = dt * np.arange(len(e))
-    zero = np.zeros_like(e)
-    values = (zero if each is None else each for each in (q, v, tau))
-    q, v, tau = values
-    return _Run(JointRecording(t, q, v, tau), e, np.zeros(len(e), dtype=bool))
-
-
 def test_thresholds_of_exponential_peaks_are_exceeded_at_the_stated_rate():
     """Two joints, two recordings; each sample is a peak, and larger ones are e times as rare."""
-    rng, dt, size, counts = np.random.default_rng(0), 0.01, np.array([1.0, 4.0]), (3000, 5000)
-    runs, settled = [], []
-    for count in counts:
-        e = size * rng.exponential(size=(count, 2)) * (-1.0) ** np.arange(count)[:, None]
-        rows = np.arange(count) >= 1000
-        e[~rows] = np.nan
-        runs.append(run_of(e, dt))
-        settled.append(rows)
-    contact, collision = _thresholds(runs, settled, np.ones(2, dtype=bool))
+    rng, dt, size, counts = np.random.default_rng(0), 0.01, np.array([1.0, 4.0]), (2000, 4000)
+    parts = [
+        size * rng.exponential(size=(count, 2)) * (-1.0) ** np.arange(count)[:, None]
+        for count in counts
+    ]
+    contact, collision = _thresholds(parts, dt * sum(counts))
     level = size * np.log(2.0 / dt / FALSE_CONTACTS)  # two joints
     np.testing.assert_allclose(contact, 1.5 * level, rtol=0.06)
     np.testing.assert_allclose(collision - contact, 1.5 * size * np.log(1000.0), rtol=0.06)
     assert pytest.approx(1.0 / 3600.0) == FALSE_CONTACTS
     assert pytest.approx(1.0 / 3.6e6) == FALSE_COLLISIONS
-    single = _thresholds(runs, settled, np.array([False, True]))[0]
+    single = _thresholds([each[:, 1:] for each in parts], dt * sum(counts))[0]
     assert single == pytest.approx(1.5 * (level[1] - 4.0 * np.log(2.0)), rel=0.06)
+
+
+def test_the_tail_is_that_of_the_part_with_the_largest_excess():
+    """Rates of the levels by the exact distributions; one tail of all would be off by e^3."""
+    rng, dt, count, sizes = np.random.default_rng(2), 0.01, 20_000, np.array([1.0, 3.0])
+    parts = [s * rng.exponential(size=count) * (-1.0) ** np.arange(count) for s in sizes]
+    high, mean, rate, _ = exponential_tail(parts, 2 * count * dt)
+    for f in TAIL_RATES:
+        level = high + mean * np.log(rate / f)
+        exact = np.sum(np.exp(-level / sizes)) / (2 * dt)
+        assert np.log(exact / f) == pytest.approx(0.0, abs=0.7)
 
 
 @pytest.mark.parametrize('size', [1.0, 0.0])
@@ -261,9 +270,7 @@ def test_thresholds_without_a_tail(size):
     """Above the largest error by half; collisions a fifth above contacts; never zero."""
     e = size * (-1.0) ** np.arange(200)[:, None]
     e[7] *= 3.0  # one peak larger than the level: one in a day
-    run = run_of(e, 1e4)
-    assert replace(run) != run
-    contact, collision = _thresholds([run], [np.ones(200, bool)], np.ones(1, bool))
+    contact, collision = _thresholds([e], 1e4 * len(e))
     assert contact[0] == pytest.approx(max(4.5 * size, 1e-6))
     assert collision[0] == pytest.approx(max(1.2 * contact[0], 1e-6))
 
@@ -274,7 +281,7 @@ def test_mean_squares_are_divided_into_noise_and_errors_of_the_model(robot):
     s_v, s_tau, s_m = np.array([0.002, 0.004]), np.array([0.3, 0.2]), np.array([0.5, 0.1])
     q = np.cumsum(0.01 * rng.normal(size=(count, 2)), axis=0)
     v, tau = s_v * rng.normal(size=q.shape), s_tau * rng.normal(size=q.shape)
-    runs = [run_of(q, dt, q=q, v=v, tau=tau)]
+    runs = [JointRecording(dt * np.arange(count), q, v, tau)]
     d = np.exp(-dt / 0.02)
     w = 0.5 * (1.0 - d)
     alpha = (2.0 * w * w + 2.0 * d * w * w) / (1.0 - d * d)

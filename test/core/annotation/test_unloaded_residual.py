@@ -15,6 +15,7 @@ from screw_dynamics_ros.core.annotation.annotate import annotate_arrays
 from screw_dynamics_ros.core.annotation.settings import AnnotationSettings
 from screw_dynamics_ros.core.annotation.unloaded_residual import (
     OBSERVER,
+    as_of_nodes,
     unloaded_residual,
 )
 from screw_dynamics_ros.core.identification import (
@@ -64,7 +65,11 @@ def identified(nominal, truth):
     options = IdentificationOptions(model=EffortModel(smoothing=SMOOTHING), scale='known')
     result = identify_recordings(nominal, [recording], options)
     robot = Robot(result.description, drives=result.drives)
-    return robot, result, unloaded_residual(robot, result, [recording])
+    return (
+        robot,
+        result,
+        unloaded_residual(robot, result, [recording], as_of_nodes(robot, result, [recording])),
+    )
 
 
 def errors(identified, recording):
@@ -107,7 +112,7 @@ def test_without_errors_of_the_model_noise_is_found(nominal):
         model=EffortModel(estimate=('offset',), smoothing=SMOOTHING), scale='known'
     )
     result = identify_recordings(nominal, [noisy], options)
-    found = unloaded_residual(nominal, result, [noisy])
+    found = unloaded_residual(nominal, result, [noisy], as_of_nodes(nominal, result, [noisy]))
     np.testing.assert_allclose(found.effort_deviation, 0.5, rtol=0.15)
     np.testing.assert_allclose(found.velocity_deviation, 4e-3, rtol=0.15)
     assert (found.model_deviation < 0.5 * found.deviation).all()

@@ -28,6 +28,10 @@ from support.robots import urdf_path
 from support.unmodeled_friction import FrictionalArm
 
 TIME_CONSTANT = 0.02  # s
+#: Without noise: all variances are those of the model.
+SETTINGS = AnnotationSettings(
+    observer=OBSERVER, observer_velocity_deviation=(1e-9,), observer_effort_deviation=(0.0,)
+)
 
 
 @pytest.fixture(scope='module')
@@ -54,7 +58,7 @@ def runs(arm):
 
 @pytest.fixture(scope='module')
 def found(arm, runs):
-    return fit_residual(arm.model, runs[:4])
+    return fit_residual(arm.model, runs[:4], SETTINGS)
 
 
 def filtered(x):
@@ -89,7 +93,7 @@ def errors(arm, model, run):
         run.v,
         run.tau,
         outputs=['external_torque'],
-        settings=AnnotationSettings(observer=OBSERVER),
+        settings=SETTINGS,
     )['external_torque']
     states = np.hstack([run.q, run.v, run.tau])
     numbers = np.zeros((3, *e.shape))
@@ -120,7 +124,7 @@ def test_errors_of_another_motion(arm, found, runs):
 
 def test_false_alarms_are_as_rare_as_stated(arm):
     """A quarter of an hour of other motion, one alarm a minute: within a factor of two."""
-    model = fit_residual(arm.model, [recorded(arm, 60.0, k) for k in range(10, 15)]).model
+    model = fit_residual(arm.model, [recorded(arm, 60.0, k) for k in range(10, 15)], SETTINGS).model
     high, mean, rate = model.tails.reshape(6, 3).T
     hourly, count, runs = 60.0, 0, 15
     level = [peak_level(*x, hourly / 3600.0 / 6) for x in zip(high, mean, rate)]
@@ -158,7 +162,7 @@ def test_the_variance_increases_with_the_speed(arm, runs):
     exact = arm.model.inverse_dynamics(run.q, run.v, np.gradient(run.v, run.t, axis=0))
     noise = np.exp(2.0 * share) * rng.normal(size=exact.shape)
     run = replace(run, tau=exact + noise)
-    _, after, variances = errors(arm, fit_residual(arm.model, [run]).model, run)
+    _, after, variances = errors(arm, fit_residual(arm.model, [run], SETTINGS).model, run)
     share = share[-len(after) :]
     for e, stated, s in zip(after.T, variances.T, share.T):
         fast, slower = s > 0.75, (s > 0.35) & (s < 0.5)

@@ -15,7 +15,7 @@ from screw_dynamics_ros.core.identification.residual_fit import fit_residual
 from support.robots import urdf_path
 from support.unmodeled_friction import FrictionalArm
 
-H, T, TIP = 0.005, 0.02, 'tool0'
+TIP, SLOW = 'tool0', 0.05  # rad/s
 NOISE = 0.003 / np.sqrt(2.0)  # white noise of efforts by the largest
 VELOCITY = 2e-3  # rad/s
 SEEDS = 2, 4
@@ -30,19 +30,9 @@ def recorded(arm, seed):
     return replace(run, v=v, tau=run.tau + arm.offsets)
 
 
-def noise_of(robot, settings, runs):
-    """Return the variances behind the observer momentum, from sums of squares of responses."""
-    keep = np.exp(-H / T)
-    share = (1.0 - keep) / (1.0 + keep)  # sum of ((1 - keep) keep^k)^2
-    M2 = np.mean([robot.mass_matrix(q) ** 2 for run in runs for q in run.q[::1000]], axis=0)
-    # Means of two samples; differences of two, divided by the step.
-    of_efforts = 0.5 * (1.0 + keep) * share * np.square(settings.observer_effort_deviation)
-    return of_efforts + 2.0 * (1.0 - keep) * share / H**2 * VELOCITY**2 * M2.sum(axis=1)
-
-
 @pytest.fixture(scope='module', params=SEEDS)
 def learned(request):
-    """An arm, its robot and settings, the model of residuals, other motions."""
+    """An identified robot, settings, motions for models of residuals, other motions."""
     nominal = Robot.from_urdf(urdf_path('ur_description/urdf/ur5_robot'))
     arm = FrictionalArm(nominal, seed=request.param, period=60.0, size=0.0)
     robot = arm.identified(nominal)
@@ -51,17 +41,17 @@ def learned(request):
         observer_velocity_deviation=(VELOCITY,),
         observer_effort_deviation=tuple(NOISE * arm.limit),
     )
-    trained = [recorded(arm, seed) for seed in range(10)]
-    noise = noise_of(robot, settings, trained)
-    model = fit_residual(robot, trained, noise=noise).model
-    return robot, settings, model, [recorded(arm, seed) for seed in range(20, 30)]
+    trained, judged = ([recorded(arm, seed) for seed in range(k, k + 10)] for k in (0, 20))
+    return robot, settings, trained, judged
 
 
 @pytest.mark.parametrize('observer', ['momentum', 'kalman', 'sliding'])
 def test_true_errors_are_as_large_as_stated(learned, observer):
-    """Of joints and of the axes of wrenches, over ten minutes of other motions."""
-    robot, settings, model, judged = learned
-    torques, axes = [], []
+    """Of joints, also in slow motion, and of the axes of wrenches, over ten minutes of others."""
+    robot, settings, trained, judged = learned
+    settings = replace(settings, observer=observer)
+    model = fit_residual(robot, trained, settings).model
+    torques, slow, axes = [], [], []
     for run in judged:
         found = annotate_arrays(
             robot,
@@ -70,18 +60,20 @@ def test_true_errors_are_as_large_as_stated(learned, observer):
             run.v,
             run.tau,
             outputs=['external_torque'],
-            settings=replace(settings, observer=observer),
+            settings=settings,
             residual=model,
         )
         e, P = found['external_torque'], found['external_torque_covariance']
         good = np.isfinite(e).all(axis=1)
         torques.append([(e**2)[good], P.diagonal(axis1=1, axis2=2)[good]])
+        slow.append((np.abs(run.v) < SLOW)[good])
         for k in np.flatnonzero(good)[::50]:
             G = np.linalg.pinv(robot.jacobian(run.q[k], TIP).T)
             if np.linalg.norm(G, 2) < 10.0:  # not near a singularity
                 axes.append([(G @ e[k]) ** 2, np.diag(G @ P[k] @ G.T)])
     true, stated = np.concatenate(torques, axis=1)
     ratios = [np.sqrt(np.mean(true / stated, axis=0))]
+    ratios.append(np.sqrt(np.mean(true / stated, axis=0, where=np.concatenate(slow))))
     true, stated = np.swapaxes(axes, 0, 1)
     ratios.append(np.sqrt(np.mean(true / stated, axis=0)))
     found = np.concatenate(ratios)

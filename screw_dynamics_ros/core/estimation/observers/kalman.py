@@ -13,19 +13,26 @@ intensity sigma_d^2, and the errors of momenta are M times those of the velociti
 
     R = M diag(sigma_v^2) M^T.
 
-Over a step of length h (1) is integrated exactly. The covariance of (1) determines the gains K of
-p and G of d. It follows from sigma_d, whether or not the external torques change.
+Over a step of length h (1) is integrated exactly. The covariance of (1), P of p, D of d and C
+between them, determines the gains K of p and G of d, whether or not the external torques change:
+
+    (K^T, G^T) = (P + R)^-1 (P, C),    (P+, C+) = R (K^T, G^T),    D+ = D - G C.          (2)
 
 The covariance that is stated is that of the errors (e_p, e_d) for a constant external torque, which
 the filter with these gains has by noise and by the start. With the mean n of two samples, whose
 errors are w,
 
-    e_p- = e_p + h e_d + h (w + w+) / 2,    e_p+ = (1 - K) e_p- + K e,                  (2)
+    e_p- = e_p + h e_d + h (w + w+) / 2,    e_p+ = (1 - K) e_p- + K e,                  (3)
     e_d+ = e_d - G e_p- + G e,
 
 so that w+ has the covariances (1 - K) h sigma_tau^2 / 2 and -G h sigma_tau^2 / 2 with e_p+ and
-e_d+. The first errors e_p and e are the same. Both covariances have Joseph form, which keeps them
-symmetric and positive semidefinite in spite of rounding errors of the gains.
+e_d+. The first errors e_p and e are the same. Of the covariances E, F and H in the order of P, C
+and D,
+
+    (W, X) = (E, F) - E (K^T, G^T),    (Y, Z) = (W, X) - (P+, C+),                        (4)
+    (E+, F+) = (W, X) - K (Y, Z),      H+ = H - (G F)^T - G Z,
+
+as R (K^T, G^T) is that of (2): the Joseph form, in fewer operations.
 
 Source: Hu and Xiong, Contact force estimation for robot manipulator using semiparametric model and
 disturbance Kalman filter (2018); Wahrburg et al., Motor-current-based estimation of Cartesian
@@ -36,7 +43,7 @@ for covariances of filters with other noise than that of their gains. Signs as i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,8 +54,7 @@ from .observer import Observer, Sample
 BLOCKS = 8  # (n, n) arrays in a state
 
 
-@dataclass(frozen=True, eq=False)
-class Noise:
+class Noise(NamedTuple):
     """Standard deviations, (n,) each; may contain recorded numbers.
 
     Attributes
@@ -117,7 +123,7 @@ def kalman_step(
     """Return the next state. May be recorded.
 
     Its (n,) parts are n, p and d. Its (n, n) parts are the covariances P_pp, P_pd and P_dd of (1),
-    those of e_p and e_d with w, and those of (2), as of (1).
+    those of e_p and e_d with w, and those of (3), as of (1).
 
     Parameters
     ----------
@@ -142,25 +148,28 @@ def kalman_step(
     walk, torque = noise.change * noise.change, noise.torque * noise.torque
     square, half = step * step, 0.5 * step
 
-    P, cross, D = moved(blocks[:3], step)
+    P, C, D = moved(blocks[:3], step)
     P = P + np.diag(square * torque + (square * step / 3.0) * walk)
-    P, cross = first * R + later * P, later * (cross + np.diag(0.5 * square * walk))
+    P, C = first * R + later * P, later * (C + np.diag(0.5 * square * walk))
     D = first * start + later * (D + np.diag(step * walk))
-    S = P + R
-    gain = solve_positive_definite(S, np.hstack([P, cross])).T
-    K, G = gain[:n], gain[n:]
-    A, innovation = np.eye(n) - K, p - x
+    gains = solve_positive_definite(P + R, np.hstack([P, C]))
+    K, G = gains[:, :n].T, gains[:, n:].T
+    innovation, after = p - x, R @ gains
 
-    errors, errors_cross, errors_D = moved(blocks[5:], step)
-    mixed = PW + step * DW
-    errors = errors + half * (mixed + mixed.T) + np.diag(0.5 * square * torque)
-    stated = corrected(errors, errors_cross + half * DW.T, errors_D, A, K, G, R)
+    E, F, H = moved(blocks[5:], step)
+    mixed, F = PW + step * DW, F + half * DW.T
+    E = E + half * (mixed + mixed.T) + np.diag(0.5 * square * torque)
+    left = np.hstack([E, F]) - E @ gains
+    rest = left - after
+    left = left - K @ rest
     at_start = R, np.zeros((n, n)), start
+    stated = symmetric(left[:, :n]), left[:, n:], symmetric(H - (G @ F).T - G @ rest[:, n:])
     return np.concatenate(
         [
             *(known, x + K @ innovation, d + G @ innovation),
-            *(each.ravel() for each in corrected(P, cross, D, A, K, G, R)),
-            *((A * (half * torque)).ravel(), (-G * (half * torque)).ravel()),
+            *(symmetric(after[:, :n]).ravel(), after[:, n:].ravel()),
+            symmetric(D - G @ C).ravel(),
+            *(((np.eye(n) - K) * (half * torque)).ravel(), (-G * (half * torque)).ravel()),
             *((first * a + later * b).ravel() for a, b in zip(at_start, stated)),
         ]
     )
@@ -171,15 +180,3 @@ def moved(blocks: Array, step: Array) -> tuple[Array, Array, Array]:
     P, cross, D = blocks
     moved_cross = cross + step * D
     return symmetric(P + step * (cross + moved_cross.T)), moved_cross, D
-
-
-def corrected(
-    P: Array, cross: Array, D: Array, A: Array, K: Array, G: Array, R: Array
-) -> tuple[Array, Array, Array]:
-    """Return the covariances after a measurement of covariance R with gains K and G; A = 1 - K."""
-    KR, shared = K @ R, G @ cross
-    return (
-        symmetric(A @ P @ A.T + KR @ K.T),
-        A @ (cross - P @ G.T) + KR @ G.T,
-        symmetric(D - shared - shared.T + G @ (P + R) @ G.T),
-    )

@@ -96,11 +96,7 @@ class ObserverParameters:
 DEFAULTS = ObserverParameters()
 
 #: Parameters with a number for each joint.
-PER_JOINT = (
-    'observer_velocity_deviation',
-    'observer_effort_deviation',
-    'observer_model_deviation',
-)
+PER_JOINT = ('observer_velocity_deviation', 'observer_effort_deviation', 'observer_model_deviation')
 
 
 def check_per_joint(values: Mapping[str, Any], joints: Sequence[str] | None = None) -> None:

@@ -86,12 +86,7 @@ def effort_terms(
     estimate is static, so that they do not include inertial torques. `friction` as of
     `friction_of`.
     """
-    return {
-        GRAVITY: 'gravity_torques',
-        CORIOLIS: coriolis,
-        FRICTION: friction,
-        PAYLOAD: payload,
-    }
+    return {GRAVITY: 'gravity_torques', CORIOLIS: coriolis, FRICTION: friction, PAYLOAD: payload}
 
 
 def static_torque(efforts: Efforts, terms: Mapping[int, Source]) -> Formula:

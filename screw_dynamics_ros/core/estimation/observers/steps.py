@@ -97,11 +97,6 @@ class ObserverSteps(Record):
         return advance_steps(self, elapsed)
 
     @property
-    def settled(self) -> bool:
-        """Whether the initial error has decayed, see `SETTLING_TIME_CONSTANTS`."""
-        return self.age >= round(SETTLING_TIME_CONSTANTS * 1e9 * self.longest_time_constant)
-
-    @property
     def longest_time_constant(self) -> float:
         """The largest of `time_constants` [s]."""
         return float(self.time_constants.max(initial=0.0))

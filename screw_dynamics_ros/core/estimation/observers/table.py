@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -13,7 +14,7 @@ from .filtered_dynamics import FilteredDynamics
 from .generalized_momentum import GeneralizedMomentum
 from .kalman import MomentumKalmanFilter
 from .observer import Observer, Sample
-from .parameters import ObserverParameters
+from .parameters import PER_JOINT, ObserverParameters
 from .sliding_mode import SlidingMode
 from .static import Static
 
@@ -32,16 +33,26 @@ def descriptions() -> str:
     return '; '.join(f'{name}: {each.text}' for name, each in OBSERVERS.items())
 
 
+def reads(observer: str, name: str) -> bool:
+    """Return whether an observer reads one of `ObserverParameters`."""
+    found = OBSERVERS[observer]
+    return name in found.parameters or (
+        name == 'observer_time_constant' and found.follows_time_constant
+    )
+
+
+def described(values: Mapping[str, Any]) -> str:
+    """Return an observer and those of its parameters that are common to all joints, as a text."""
+    name = values['observer']
+    common = (each.name for each in fields(ObserverParameters) if each.name not in PER_JOINT)
+    return ', '.join([name, *(f'{each} {values[each]:g}' for each in common if reads(name, each))])
+
+
 def parameter_texts() -> dict[str, str]:
     """Return the descriptions of `ObserverParameters`, with the observers that read each."""
     texts = {}
     for each in fields(ObserverParameters):
-        readers = [
-            name
-            for name, observer in OBSERVERS.items()
-            if each.name in observer.parameters
-            or (each.name == 'observer_time_constant' and observer.follows_time_constant)
-        ]
+        readers = [name for name in OBSERVERS if reads(name, each.name)]
         listed = ' and '.join(filter(None, [', '.join(readers[:-1]), *readers[-1:]]))
         observers = f'the observer{"s" if readers[1:] else ""} {listed}'
         texts[each.name] = each.metadata['text'].format(observers=observers)

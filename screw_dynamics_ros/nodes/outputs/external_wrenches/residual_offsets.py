@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from screw_dynamics_ros.core import ArgumentError, ScrewDynamicsError
+from screw_dynamics_ros.core.estimation.observers.table import described
 from screw_dynamics_ros.core.estimation.residual_map import MIN_POSES
 from screw_dynamics_ros.core.estimation.residual_model import ResidualModel
 from screw_dynamics_ros.core.types import Array
@@ -265,10 +266,7 @@ class ResidualOffsets:
         self.adopt()
         if self._mapper is None:
             raise ScrewDynamicsError('no robot description so far; see /diagnostics')
-        if self._background.is_busy:
-            raise ScrewDynamicsError(
-                'poses are being read or fitted: call ~/fit_residual_map again later'
-            )
+        self._wait_for_background('~/fit_residual_map')
         recordings, turning, folder = self._recordings, self._turning, self._folder
         name = self._parameters['residual_map']
         if self._has_model:
@@ -319,6 +317,13 @@ class ResidualOffsets:
             status.values['residual map'] = 'none'
         else:
             found = self.model
+            now = described(self._parameters.values)
+            if found.has_memory and found.observer != now:
+                status.warn(
+                    f'variances of the residual model are for observer {found.observer}, not for '
+                    f'{now}: set these parameters, or fit it again (~/train_residual, or identify '
+                    '--residual --observer)'
+                )
             status.values['residual map'] = (
                 f'active, {self._text}'
                 if found.has_memory

@@ -86,8 +86,8 @@ def model_text(joints: Sequence[str], effort_terms: Sequence[str], model: Residu
     numbers = {
         name: [float(f'{x:.{DIGITS}g}') for x in array] for name, array in model.numbers().items()
     }
-    content = {'joints': list(joints), 'effort_terms': list(effort_terms), 'model': numbers}
-    return f'{MODEL_HEADING}\n{yaml_of(content)}'
+    heads = {'joints': list(joints), 'effort_terms': list(effort_terms), 'observer': model.observer}
+    return f'{MODEL_HEADING}\n{yaml_of({**heads, "model": numbers})}'
 
 
 def read(
@@ -117,13 +117,13 @@ def of_text(
         content = read_yaml(text)
     except ArgumentError as error:
         raise ArgumentError(f'{name}: {error}') from None
-    kinds = {'joints': list, 'effort_terms': list, 'poses': list, 'model': dict}
+    kinds = {'joints': list, 'effort_terms': list, 'poses': list, 'observer': str, 'model': dict}
     content = content if isinstance(content, dict) else {}
     lacks = [k for k, kind in kinds.items() if not isinstance(content.get(k), kind)]
-    if lacks not in (['poses'], ['model']):
+    if lacks not in (['poses'], ['observer', 'model']):
         raise ArgumentError(
             f'{name} is not a file of residuals; it must have the lists joints, effort_terms, '
-            'poses, or a model instead of poses'
+            'poses, or observer and model instead of poses'
         )
     named = content['joints']
     if sorted(map(str, named)) != sorted(joints):
@@ -137,9 +137,11 @@ def of_text(
     order = [named.index(name) for name in joints]
     if 'poses' in lacks:
         try:
-            return ResidualModel.of_numbers(content['model'], np.array(order))
+            model = ResidualModel.of_numbers(content['model'], np.array(order))
         except ArgumentError as error:
             raise ArgumentError(f'{name}: {error}; run identify --residual again') from None
+        model.observer = content['observer']
+        return model
     poses = content['poses']
     if len(poses) > MAX_POSES:
         raise ArgumentError(f'{name} has {len(poses)} poses, more than {MAX_POSES}')

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields
 
 import numpy as np
 
 from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.annotation.settings import AnnotationSettings
 from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverState
+from screw_dynamics_ros.core.estimation.observers.parameters import ObserverParameters
 from screw_dynamics_ros.core.estimation.threshold_flag import ThresholdFlag
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.hosting.host import ModelHost
@@ -135,20 +136,19 @@ class ResidualTraining:
         context, (t, q, v, tau) = self._host.situation(bodies), record.arrays
         settings = AnnotationSettings(
             effort_terms=tuple(self._host.parameters['effort_terms']),
-            observer_time_constant=self._parameters['observer_time_constant'],
-            effort_delay=self._parameters['effort_delay'],
+            observer=self._parameters['observer'],
+            **{each.name: self._parameters[each.name] for each in fields(ObserverParameters)},
         )
 
         def task() -> OffsetUpdate:
             # Not at the start of nodes: it takes 30 ms and 2 MB.
-            from screw_dynamics_ros.core.annotation.unloaded_residual import OBSERVER
             from screw_dynamics_ros.core.identification.recording import JointRecording
             from screw_dynamics_ros.core.identification.residual_fit import fit_residual
 
             robot: Robot = pickle.loads(context.robot)
             robot.gravity = context.gravity
             recording = JointRecording(t, q, v, tau, bodies)
-            fit = fit_residual(robot, [recording], settings=replace(settings, observer=OBSERVER))
+            fit = fit_residual(robot, [recording], settings)
             save(fit.model)
             errors = zip(fit.joint_names, fit.before.tolist(), fit.after.tolist())
             text = ', '.join(f'{name} {a:.3g} to {b:.3g}' for name, a, b in errors if a == a)

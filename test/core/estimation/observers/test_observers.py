@@ -22,6 +22,7 @@ from screw_dynamics_ros.core.estimation.observers.kalman import (
     kalman_step,
 )
 from screw_dynamics_ros.core.estimation.observers.steps import ObserverSteps
+from screw_dynamics_ros.core.estimation.observers.table import OBSERVERS
 from screw_dynamics_ros.core.motion.control.joint_gains import middle_of_range
 from screw_dynamics_ros.core.simulation import SimulatedRobot
 from screw_dynamics_ros.core.state_clock import StateClock
@@ -30,6 +31,11 @@ from support.paths import URDF
 from support.robots import urdf_path
 
 T = 0.05  # time constant [s]
+
+
+def settled(steps):
+    """Return whether the error of the start has decayed."""
+    return steps.age >= OBSERVERS['momentum'].settling_time(steps.longest_time_constant)
 
 
 @pytest.fixture(scope='module')
@@ -99,7 +105,7 @@ def test_the_momentum_observer_is_a_filter_of_first_order(arm, motion):
         state = momentum_step(state, *known(arm, now, q[k], v[k]), decay, rate)
         share = 1.0 - np.exp(-(now - t[0]) / T)
         np.testing.assert_allclose(state[4:], share * pushed, atol=2e-4)
-    assert steps.settled
+    assert settled(steps)
 
 
 def test_the_momentum_observer_of_a_moving_arm_of_seven_joints():
@@ -112,7 +118,7 @@ def test_the_momentum_observer_of_a_moving_arm_of_seven_joints():
     steps, state, t = ObserverSteps(8), np.zeros(24), 0
     clock = StateClock()
     steps.time_constants[:] = 0.02
-    while not steps.settled:
+    while not settled(steps):
         steps.advance(clock.advance(t))
         p, rates = robot.momenta_and_rates(simulated.q, simulated.v)
         known_torques = tau + rates - robot.friction_torques(simulated.v)
@@ -151,7 +157,7 @@ def test_filtered_inverse_dynamics(arm, motion):
         steps.advance(clock.advance(round(now * 1e9)))
         rest = arm.coriolis_torques(q[k], v[k]) + arm.gravity_torques(q[k]) - torques(now)
         state = filtered_step(state, v[k], rest, steps.numbers[:2], steps.numbers[2:3])
-        if steps.settled:
+        if settled(steps):
             found = arm.mass_matrix(q[k]) @ state[4:6] + state[6:]
             np.testing.assert_allclose(found, pushed, atol=0.1)
 
@@ -174,6 +180,8 @@ def test_filtered_torques_are_averaged_over_each_step():
 def test_kalman_step_is_a_textbook_filter():
     """State (p, d) discretized by Van Loan's matrix exponential; update by the standard formulas.
 
+    The stated covariance is that of the errors (e_p, e_d, w), in Joseph form with the same gains.
+
     Source: C. F. Van Loan, Computing integrals involving the matrix exponential (1978).
     """
     rng, n, h = np.random.default_rng(5), 2, 0.3
@@ -187,12 +195,17 @@ def test_kalman_step_is_a_textbook_filter():
     held = np.diag(np.append((h * noise.torque) ** 2, np.zeros(n)))  # constant over a step
     Q = F @ both[: 2 * n, 2 * n :] + held
     H, R = np.eye(n, 2 * n), M @ np.diag(noise.velocity**2) @ M.T
+    move = np.block(
+        [[one, h * one, 0.5 * h * one], [0 * one, one, 0 * one], [np.zeros((n, 3 * n))]]
+    )
+    new = np.vstack([0.5 * h * one, 0 * one, one]) @ np.diag(noise.torque)
     samples = rng.normal(size=(6, 2, n))  # measured momenta, known torques
     state = np.zeros(kalman_size(n))
-    x = P = before = None
+    x = P = X = before = None
     for k, (p, known_torques) in enumerate(samples):
         first = np.array([float(k == 0)])
-        state = kalman_step(state, p, known_torques, M, noise, np.array([h]), first)
+        step = h * (1.0 - first)
+        state = kalman_step(state, p, known_torques, M, noise, step, first)
         if x is None:
             x = np.append(p, np.zeros(n))
             P = np.diag(np.append(np.zeros(n), noise.start**2))
@@ -206,6 +219,15 @@ def test_kalman_step_is_a_textbook_filter():
         np.testing.assert_allclose(state[n : 3 * n], x, atol=1e-12)
         stated = state[3 * n + 2 * n * n :][: n * n].reshape(n, n)
         np.testing.assert_allclose(stated, P[n:, n:], atol=1e-12)
+        if X is None:
+            X = np.diag(np.concatenate([np.zeros(n), noise.start**2, noise.torque**2]))
+            X[:n, :n] = R
+        else:
+            gain = np.vstack([gain, np.zeros((n, n))])
+            rest = np.eye(3 * n) - gain @ np.eye(n, 3 * n)
+            X = rest @ (move @ X @ move.T + new @ new.T) @ rest.T + gain @ R @ gain.T
+        stated = state[-n * n :].reshape(n, n)
+        np.testing.assert_allclose(stated, X[n : 2 * n, n : 2 * n], atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -282,15 +304,15 @@ def test_steps_start_anew():
     assert steps.numbers.tolist() == [1.0, 0.0, 0.0, 1.0]
     assert not steps.advance(clock.advance(10**9 + 20_000_000))
     np.testing.assert_allclose(steps.numbers, [np.exp(-2.0), 50.0, 0.02, 0.0])
-    assert not steps.settled
+    assert not settled(steps)
     assert not steps.advance(clock.advance(10**9 + 49_999_999))
-    assert not steps.settled
+    assert not settled(steps)
     assert not steps.advance(clock.advance(10**9 + 50_000_000))
-    assert steps.settled
+    assert settled(steps)
     assert steps.age == 50_000_000
     for stamp, restarted in ((10**9 + 50_000_000, False), (10**9, False), (3 * 10**9, False)):
         assert steps.advance(clock.advance(stamp, restarted))
-        assert not steps.settled
+        assert not settled(steps)
         assert steps.age == 0
     assert not steps.advance(clock.advance(3 * 10**9 + 500_000_000))  # no longer than the longest
     assert steps.age == 500_000_000
@@ -310,8 +332,8 @@ def test_the_slowest_torque_determines_settling():
     assert steps.longest_time_constant == 0.04
     steps.advance(clock.advance(0))
     steps.advance(clock.advance(199_999_999))
-    assert not steps.settled
+    assert not settled(steps)
     steps.advance(clock.advance(200_000_000))
-    assert steps.settled
+    assert settled(steps)
     np.testing.assert_allclose(steps.numbers[:3], np.exp(-1e-9 / steps.time_constants))
     assert ObserverSteps(0).longest_time_constant == 0.0

@@ -151,7 +151,7 @@ def test_thresholds_follow_the_model_of_residuals(leg):
         advance_model(model, state, k)
         set_thresholds_of_state(flag, offset)
         set_doubts(model)
-        expected = level * np.sqrt(model.deviations**2 + model.doubts)
+        expected = level * np.sqrt(model.deviations**2 + model.noise**2 + model.doubts)
         expected[1] = 5.0
         np.testing.assert_allclose(flag.upper, expected)
         np.testing.assert_allclose(flag.lower, 0.7 * expected)

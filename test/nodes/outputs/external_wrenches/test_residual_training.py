@@ -4,6 +4,7 @@
 """Training of residuals: what is recorded, and random orders of all that can happen."""
 
 import pickle
+from dataclasses import asdict
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,7 @@ from screw_dynamics_ros.core import Robot, ScrewDynamicsError
 from screw_dynamics_ros.core.compile.typed.library import calls
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverState
+from screw_dynamics_ros.core.estimation.observers.parameters import DEFAULTS
 from screw_dynamics_ros.core.estimation.threshold_flag import ThresholdFlag
 from screw_dynamics_ros.core.identification import residual_fit
 from screw_dynamics_ros.nodes.outputs.external_wrenches.recorded_states import (
@@ -131,11 +133,7 @@ class Node:
         self.robot, self.residuals = Robot.from_urdf(urdf_path('planar_2r')), Offsets()
         self.body = RigidBody(1.0, np.zeros(3), np.eye(3))
         self.bodies, self.stamp, self.fits = {}, 0, 0
-        parameters = {
-            'training_duration': 30.0,
-            'observer_time_constant': 0.02,
-            'effort_delay': 0.0,
-        }
+        parameters = {**asdict(DEFAULTS), 'observer': 'kalman', 'training_duration': 30.0}
         self.host = SimpleNamespace(
             parameters={'effort_terms': ['gravity']},
             payloads=SimpleNamespace(active_bodies=lambda: dict(self.bodies)),
@@ -154,6 +152,8 @@ class Node:
         self.fits += 1
         (self.recording,) = recordings
         assert settings.effort_terms == ('gravity',)
+        assert settings.observer == 'kalman'
+        assert settings.observer_effort_deviation == (0.2,)
         assert robot.gravity[2] == -1.6
         return SimpleNamespace(
             joint_names=('joint1', 'joint2'),
