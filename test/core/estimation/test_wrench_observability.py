@@ -89,7 +89,8 @@ def test_axes_of_the_frame_do_not_matter(rng):
 def test_covariance_against_samples(rng):
     J, A = rng.normal(size=(6, 5)), rng.normal(size=(5, 5))
     seen, P = observability(J, 0.2, LENGTH, damping=0.1), A @ A.T
-    samples = rng.multivariate_normal(np.zeros(5), P, 40_000) @ seen.estimator.T
+    wrenches = np.array([seen.wrench(torques) for torques in np.eye(5)])
+    samples = rng.multivariate_normal(np.zeros(5), P, 40_000) @ wrenches
     covariance = seen.covariance(P)
     np.testing.assert_allclose(covariance, np.cov(samples.T), atol=0.05 * np.abs(covariance).max())
     assert covariance.tolist() == covariance.T.tolist()

@@ -9,7 +9,7 @@ from screw_dynamics_ros.core.estimation.wrist_sensor import (
     FilteredAcceleration,
     StampedValues,
 )
-from screw_dynamics_ros.nodes.force_torque.wrist_sensor_outputs import SensorMotion, keep
+from screw_dynamics_ros.nodes.force_torque.motion_step import SensorMotion, keep
 from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.joint_states.policies import Policies
 from screw_dynamics_ros.ros.joint_states.stamped_messages import StampedMessages
