@@ -252,14 +252,21 @@ def plain(value):
 @pytest.fixture
 def bench(monkeypatch, keep):
     made = keep(
-        Bench(monkeypatch, max_delay=10.0, gravity=GRAVITY, state_timeout=0.0, age_limit=2.0)
+        Bench(
+            monkeypatch,
+            backend='python',
+            max_delay=10.0,
+            gravity=GRAVITY,
+            state_timeout=0.0,
+            age_limit=2.0,
+        )
     )
     Machine.bench = made
     return made
 
 
 def test_what_is_carried_is_what_was_asked_for_last(bench):
-    run_sequences(Machine, 20)
+    run_sequences(Machine, 20, few=20)
 
 
 # --- commands ---

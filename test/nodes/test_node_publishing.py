@@ -134,13 +134,21 @@ class Sum:
         return stamp + bytes(int(array.sum()) for array in numbers)
 
 
+@pytest.fixture(scope='module')
+def shared_worker():
+    """Return the process of all tests: it takes a second to start."""
+    made = worker.Worker('draws')
+    yield made
+    made.end()
+
+
 @pytest.fixture
-def process(monkeypatch):
+def process(monkeypatch, shared_worker):
     """Return one whose messages are published however long its start takes."""
     monkeypatch.setattr(drawing, 'MAX_AGE_S', math.inf)
     made = DrawingProcess()
-    yield made
-    made.worker.end()
+    made.worker = shared_worker
+    return made
 
 
 def drawn(name, sent, process, *arrays, maker=None):
