@@ -66,8 +66,7 @@ def reference(made):
     return made.part.status().values['reference']
 
 
-@pytest.mark.parametrize('seconds', [0.0, 0.2])
-@pytest.mark.parametrize('law', ['joint_impedance', 'computed_torque'])
+@pytest.mark.parametrize(('law', 'seconds'), [('joint_impedance', 0.0), ('computed_torque', 0.2)])
 def test_the_end_of_a_reference_holds_where_it_ended(control, law, seconds):
     made = control(law)
     made.torque()
@@ -248,7 +247,7 @@ def step_of_stamps(made, seconds):
 
 
 @pytest.mark.parametrize('kind', ['python', 'compiled'])
-@pytest.mark.parametrize('step', [-0.7, 0.6, -100.0])
+@pytest.mark.parametrize('step', [0.6, -100.0])
 def test_a_step_of_the_clock_is_a_loss_for_a_law_with_a_memory(control, tmp_path, step, kind):
     path = tmp_path / 'laws.py'
     write(path, STIFF.replace('TORQUES', f'{SPRINGS} + memory.integral'), 1)
@@ -289,7 +288,7 @@ def test_a_law_without_memory_goes_on_when_the_clock_steps(control):
 
 
 @pytest.mark.parametrize('is_ended', [False, True])
-@pytest.mark.parametrize('step', [-100.0, -0.7, 0.6, 50.0])
+@pytest.mark.parametrize('step', [-100.0, 0.6])
 def test_a_trajectory_does_not_jump_when_the_clock_steps(control, step, is_ended):
     """It ends; the arm holds where it is."""
     made = control('joint_impedance', max_delay=0.0, blend_time=0.1)
