@@ -266,7 +266,7 @@ def bench(monkeypatch, keep):
 
 
 def test_what_is_carried_is_what_was_asked_for_last(bench):
-    run_sequences(Machine, 20, few=20)
+    run_sequences(Machine, 20)
 
 
 # --- commands ---

@@ -223,7 +223,7 @@ def test_observers_filters_and_flags_need_no_python(pair, observer):
 
     change(observer=observer, observer_time_constant=0.001, frames=['panda_hand'])
     change(singularity_threshold=0.05)
-    for torque_cutoff, wrench_cutoff in ((0.0, 0.0), (200.0, 0.0), (200.0, 80.0), (0.0, 80.0)):
+    for torque_cutoff, wrench_cutoff in ((0.0, 0.0), (200.0, 0.0), (200.0, 80.0)):
         change(torque_cutoff=torque_cutoff, wrench_cutoff=wrench_cutoff)
         states(12)
         states(20, torque=-60.0)
@@ -463,6 +463,6 @@ def test_random_sequences(pair, seed):
 
     acts = [state] * 30 + [odd_state, odd_stamp, pause, payload, parameter, hosted_parameter] * 2
     acts += [robot, layout, listeners, outputs, gc.collect]
-    for _ in range(120):
+    for _ in range(70):
         acts[random.integers(0, len(acts))]()
     assert {'handed over', 'done'} <= set(both.loop.outcomes)
