@@ -20,7 +20,7 @@ if not sys.platform.startswith('linux'):
 
 from support.paths import ROOT
 
-SEQUENCE = 'test/nodes/hosting/test_compiled_loop.py::test_random_sequences[2]'
+SEQUENCE = 'test/nodes/hosting/test_compiled_loop.py::test_random_sequences[0]'
 ALLOCATORS = {'MALLOC_PERTURB_': '165', 'PYTHONMALLOC': 'malloc_debug'}
 
 
