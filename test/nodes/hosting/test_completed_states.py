@@ -312,7 +312,7 @@ def test_the_motion_of_a_wrist_sensor_needs_no_python(pair):
         both.send(q=middle, v=np.full(8, np.nan))
         measure(1.0)
     for topic in topics:
-        assert len([name for name, _ in both.published if name.endswith(topic)]) > STATES // 5
+        assert len([name for name, _ in both.published if name.endswith(topic)]) > STATES // 6
 
 
 def tare_of(node):
