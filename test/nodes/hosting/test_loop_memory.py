@@ -42,10 +42,9 @@ def run(*command):
     return found.stdout
 
 
-@pytest.mark.parametrize('seed', [1, 6])
-def test_ends_in_any_order(ros_domain, seed):
+def test_ends_in_any_order(ros_domain):
     """Publisher, subscription, node, context and channels, while the thread of the loop works."""
-    found = run('test/support/loop_ends.py', str(ros_domain), str(seed))
+    found = run('test/support/loop_ends.py', str(ros_domain), '6')
     assert found.endswith('ended\n')
 
 
