@@ -28,8 +28,6 @@ TOPICS = GRAVITY, CORIOLIS, EXTERNAL = (
     'wrench_estimator/external_torque',
 )
 STATES, DESCRIPTION = 'bad/bringup: joint states', 'bad/bringup: robot description'
-NAN = float('nan')
-TIMEOUT = 0.5  # s, the default of state_timeout
 
 
 @pytest.fixture(scope='module')
@@ -99,37 +97,6 @@ def refuse(client, robot, level, texts, names, *fields):
 # --- joint states --------------------------------------------------------------------------------
 
 
-def test_missing_joint(client, robot):
-    """The gripper falls silent: for a while its last position counts, then nothing is published."""
-    q, (v, tau) = good(robot)
-    names, arm = robot.joint_names[:7], (q[:7], v[:7], tau[:7])
-    stamps = []
-    client.expect(
-        STATES,
-        ERROR,
-        'without a current state',
-        'no longer reported: panda_finger_joint1',
-        meanwhile=lambda: stamps.append(client.send(names, *arm)),
-    )
-    client.stamp = max(client.stamp, stamps[0] + 6 * 10**8)  # the gripper is out of date by now
-    silent(client, robot, [client.send(names, *arm) for _ in range(10)])
-
-
-def test_unknown_joints(client, robot):
-    q, (v, tau) = good(robot)
-    names = ['torso_lift', *robot.joint_names, 'head_pan']
-    fields = [[NAN, *values, 1e9] for values in (q, v, tau)]
-    _stamp, message = client.ask(GRAVITY, names, *fields)
-    check_numbers(GRAVITY, message, robot, q, v, tau)
-    client.expect(
-        STATES,
-        WARN,
-        'not in the description',
-        'torso_lift, head_pan',
-        meanwhile=lambda: client.send(names, *fields),
-    )
-
-
 def test_bytes_that_are_no_joint_state(client, robot):
     publisher = client.publisher(JointState, 'joint_states')
 
@@ -137,46 +104,6 @@ def test_bytes_that_are_no_joint_state(client, robot):
         publisher.publish(b'\x00\x01\x00\x00' + 5 * b'\x01')
 
     client.expect(STATES, ERROR, 'unreadable message', meanwhile=send)
-
-
-def test_position_is_nan(client, robot):
-    q, (v, tau) = good(robot)
-    q = q.copy()
-    q[4] = NAN
-    refuse(
-        client,
-        robot,
-        ERROR,
-        ['position is missing or not a finite', 'panda_joint5'],
-        robot.joint_names,
-        q,
-        v,
-        tau,
-    )
-
-
-@pytest.mark.parametrize('start_at', [-(2**31), -7, 2**31 - 60])
-def test_any_time_is_a_stamp(client, robot, start_at):
-    """Before 1970, and at both ends of the range: outputs and services carry the very same."""
-    interfaces = pytest.importorskip('screw_dynamics_msgs.srv')
-    assert client.set_parameter('bringup', 'state_timeout', 0.0).successful
-    client.stamp = start_at * 10**9 + 123_456_789
-    q, (v, tau) = good(robot)
-    stamps = [client.ask(topic, robot.joint_names, q, v, tau)[0] for topic in TOPICS]
-    assert all(stamp // 10**9 - start_at < 60 for stamp in stamps)
-
-    response = client.call(
-        interfaces.ForwardKinematics,
-        'kinematics/forward_kinematics',
-        interfaces.ForwardKinematics.Request(frames=['panda_link1']),
-    )
-    assert response.success, response.message
-    stamp = stamp_of(response.transforms[0])
-    assert stamp in client.sent
-    assert stamp // 10**9 - start_at < 60
-    client.stamp = time.time_ns()
-    client.ask(GRAVITY, robot.joint_names, q, v, tau)
-    assert client.set_parameter('bringup', 'state_timeout', TIMEOUT).successful
 
 
 def test_numbers_too_large_to_compute_with(client, robot):
@@ -252,7 +179,6 @@ def test_driver_is_killed_and_comes_back(client, robot, start):
 @pytest.mark.parametrize(
     ('text', 'reason'),
     [
-        ('/etc/passwd', 'not XML'),
         (PANDA.replace('<mass value="4.970684"/>', '<mass value="-4.970684"/>'), 'panda_link1'),
     ],
 )
@@ -320,25 +246,6 @@ def test_description_by_parameter_shuts_out_the_topic(client, robot):
     client.wait(lambda: client.diagnostics[DESCRIPTION][2].get('source') == 'topic')
 
 
-def test_planar_and_floating_joints_are_held(client, robot):
-    text = (
-        '<robot name="boat"><link name="sea"/><link name="hull"/><link name="crane"><inertial>'
-        '<origin xyz="1 0 0"/><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"'
-        ' iyz="0"/></inertial></link><joint name="swim" type="floating"><parent link="sea"/>'
-        '<child link="hull"/></joint><joint name="boom" type="continuous"><parent link="hull"/>'
-        '<child link="crane"/><axis xyz="0 -1 0"/></joint></robot>'
-    )
-    client.describe(text)
-    client.expect(DESCRIPTION, WARN, 'held at zero', 'swim')
-    _, message = client.ask(GRAVITY, ['boom'], [0.6], [0.0], [1.0])
-    assert list(message.name) == ['boom']
-    np.testing.assert_allclose(message.effort, [2 * 9.81 * np.cos(0.6)], rtol=1e-12)
-    _, message = client.ask(EXTERNAL, ['boom'], [0.6], [0.0], [1.0])
-    np.testing.assert_allclose(message.effort, [2 * 9.81 * np.cos(0.6) - 1.0], rtol=1e-12)
-    client.describe(PANDA)
-    client.expect(DESCRIPTION, OK)
-
-
 # --- at start ------------------------------------------------------------------------------------
 
 
@@ -351,19 +258,6 @@ def test_bad_description_at_start_leaves_the_topic(start, connect, robot):
     q, (v, tau) = good(robot)
     _, message = client.ask('dynamics/gravity', robot.joint_names, q, v, tau)
     check_numbers(GRAVITY, message, robot, q, v, tau)
-
-
-def test_nothing_comes(start, connect):
-    start('kinematics', arguments=['-r', '__ns:=/lonely'])
-    client = connect('lonely')
-    client.expect('lonely/kinematics: robot description', ERROR, 'no robot description yet')
-    client.describe(PLANAR)
-    client.expect(
-        'lonely/kinematics: joint states',
-        ERROR,
-        'no message has arrived on /lonely/joint_states',
-        '0 publishers',
-    )
 
 
 @pytest.mark.parametrize(

@@ -184,27 +184,6 @@ def test_files_are_accepted_by_the_nodes(start, connect):
     assert declared(client, 'bringup').keys() == section(MODEL, '/**', '/**/bringup').keys()
 
 
-def test_other_values_reach_the_hosted_nodes(start, connect, tmp_path):
-    text = MODEL.read_text()
-    for before, after in (
-        ("nodes: ['kinematics', 'dynamics', 'wrench_estimator']", "nodes: ['wrench_estimator']"),
-        ('damping: 0.001', 'damping: 0.25'),
-        ('gravity: [0.0, 0.0, -9.81]', 'gravity: [0, 0, -1]'),
-    ):
-        assert before in text
-        text = text.replace(before, after)
-    path = tmp_path / 'mine.yaml'
-    path.write_text(text)
-    start('bringup', arguments=['--params-file', str(path), '-r', '__ns:=/mine'])
-    client = connect('mine')
-    assert client.parameters('wrench_estimator')['damping'] == 0.25
-    assert list(client.parameters('bringup')['gravity']) == [0, 0, -1]
-    assert not any(
-        name == 'kinematics' and space == '/mine'
-        for name, space in client.node.get_node_names_and_namespaces()
-    )
-
-
 @pytest.mark.parametrize(
     ('node', 'name', 'value', 'reason'),
     [
@@ -247,27 +226,6 @@ def test_whole_numbers_are_numbers(client):
     assert client.set_parameter('bringup', 'state_timeout', 0.5).successful
 
 
-def test_frames_change_while_running(client):
-    until_there_is_a_robot(client)
-    assert client.set_parameter('kinematics', 'frames', ['link2', 'tip']).successful
-    client.wait(
-        lambda: (
-            client.diagnostics.get('config/kinematics: outputs', (0, '', {}))[2].get('frames')
-            == 'link2, tip'
-        ),
-        what='other frames',
-    )
-    wanted = {
-        f'/config/kinematics/{what}/{frame}'
-        for what in ('jacobian', 'singularity', 'twist')
-        for frame in ('link2', 'tip')
-    }
-    client.wait(
-        lambda: wanted <= {name for name, _ in client.node.get_topic_names_and_types()}, what=wanted
-    )
-    assert client.set_parameter('kinematics', 'frames', ['']).successful
-
-
 def test_rviz_shows_topics_that_exist():
     text = (CONFIG.parent / 'rviz' / 'model.rviz').read_text()
     displays = yaml.safe_load(text)['Visualization Manager']['Displays']
@@ -285,14 +243,6 @@ def test_rviz_shows_topics_that_exist():
         ('MarkerArray', 'kinematics/markers'),
         ('MarkerArray', 'wrench_estimator/markers'),
     ]
-
-
-def test_unknown_frame_at_start_is_reported(start, connect):
-    start('kinematics', {'frames': "['nose', 'panda_hand']"}, ['-r', '__ns:=/nose'])
-    client = connect('nose')
-    client.describe(urdf_path('panda').read_text())
-    values = client.expect('nose/kinematics: outputs', 2, 'no link nose')
-    assert values['frames'] == 'panda_hand'
 
 
 #: Of types and sizes that some parameter has, and of none.
@@ -339,7 +289,7 @@ def test_one_parameter_does_not_end_the_process(client_of_moving_robot, node):
 
 @pytest.mark.parametrize(
     ('name', 'value'),
-    [('gravity', '1.5'), ('frames', 'tool0'), ('payload_mass', 'heavy'), ('enabled', '3')],
+    [('gravity', '1.5'), ('enabled', '3')],
 )
 def test_one_parameter_of_a_wrong_type_at_start_is_told_in_one_line(start, name, value):
     node = start('bringup', {name: value}, ['-r', '__ns:=/wrong'])

@@ -367,15 +367,11 @@ def test_weight_of_the_payload_is_no_constraint_wrench(arm, robot, state, config
     close(held(arm, robot, state), expected(robot, q, v, tau - friction(robot, v) - load))
 
 
-@pytest.mark.parametrize('compensated', [[''], ['gravity', 'friction']])
-def test_feedforward_instead_of_efforts(arm, robot, state, configured, compensated):
+def test_feedforward_instead_of_efforts(arm, robot, state, configured):
     """No efforts are needed; what the robot adds by itself acts as well."""
     q, v, _ = state
-    configured(constraint_torques='feedforward', compensated_terms=compensated)
-    acting = robot.inverse_dynamics(q, v, np.zeros(robot.nv)) - friction(robot, v)
-    if 'friction' in compensated:
-        acting += friction(robot, v)
-    wanted = expected(robot, q, v, acting)
+    configured(constraint_torques='feedforward', compensated_terms=['gravity', 'friction'])
+    wanted = expected(robot, q, v, robot.inverse_dynamics(q, v, np.zeros(robot.nv)))
 
     def agrees():
         found = held(arm, robot, (q, v))

@@ -133,9 +133,7 @@ def tare(client):
     [
         TERMS,
         ['gravity', 'coriolis', 'inertia', 'payload'],  # torque sensors behind the gears
-        ['coriolis', 'friction', 'inertia', 'payload'],  # gravity of the arm is removed
         ['coriolis', 'friction', 'inertia'],  # that of its payload as well
-        ['friction'],
         [''],  # nothing but external torque
     ],
     ids=' '.join,
@@ -168,9 +166,8 @@ def test_effort_terms_that_do_not_exist_are_refused(client):
 # --- effort_scale, effort_offset -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize('partial', [False, True])
-def test_efforts_are_scaled_on_the_joints_they_name_and_on_no_others(client, robot, state, partial):
-    """The names are in another order than the joints, and messages may be of some joints only."""
+def test_efforts_are_scaled_on_the_joints_they_name_and_on_no_others(client, robot, state):
+    """The names are in another order than the joints."""
     (q, v), chosen = state, {'panda_joint6': (0.5, 3.0), 'panda_joint2': (-1.0, 0.25)}
     scale, offset = zip(*chosen.values())
     for name, value in (
@@ -186,17 +183,7 @@ def test_efforts_are_scaled_on_the_joints_they_name_and_on_no_others(client, rob
         torque[i] = factor * reported[i] + added
     terms = terms_of(robot, q, v)
     expected = sum(terms[name] for name in ('gravity', 'coriolis', 'friction')) - torque
-    if not partial:
-        np.testing.assert_allclose(external(client, robot, q, v, reported), expected, **TOLERANCE)
-        return
-    halves = np.array_split(np.random.default_rng(0).permutation(robot.nv), 2)
-
-    first, second = (
-        ([robot.joint_names[i] for i in half], q[half], v[half], reported[half]) for half in halves
-    )
-    client.send(*first)
-    _, message = client.ask(EXTERNAL, *second)
-    np.testing.assert_allclose(message.effort, expected, **TOLERANCE)
+    np.testing.assert_allclose(external(client, robot, q, v, reported), expected, **TOLERANCE)
 
 
 # --- tare ----------------------------------------------------------------------------------------
@@ -237,19 +224,6 @@ def test_taring_twice_gives_the_same_offset(client, robot, state):
     more = np.ones(robot.nv)
     found = external(client, robot, q, np.zeros(robot.nv), tau - more)
     np.testing.assert_allclose(found, more, atol=1e-9)
-
-
-def test_tare_of_a_moving_arm_is_refused(client, robot, state):
-    """By its velocities."""
-    q, tau = state[0], np.ones(robot.nv)
-    v = np.zeros(robot.nv)
-    v[3] = 0.2
-    rest(client, robot, q, tau, 5)
-    rest(client, robot, q, tau, 1, v=v)
-    rest(client, robot, q, tau, 5)
-    refused(client, robot, q, tau, 'panda_joint4 moved at 0.2 rad/s', 'tare_velocity_limit (0.05')
-    assert client.set_parameter(NODE, 'tare_velocity_limit', 0.3).successful
-    assert tare(client).success
 
 
 def test_tare_of_a_load_that_alternates_is_refused(client, robot, state):

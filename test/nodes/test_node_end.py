@@ -134,18 +134,13 @@ def interrupted(name, event, presses, domain, folder):
     ('name', 'event', 'presses'),
     [
         ('bringup', 1, 1),
-        ('bringup', 150, 1),
         ('bringup', 500, 2),
         ('bringup', 'waiting for the robot description', 1),
         ('simulator', 40, 2),
-        ('simulator', 700, 1),
-        ('dynamics', 1, 2),
         ('dynamics', 300, 1),
-        ('doctor', 1, 1),
         ('doctor', 250, 1),
         ('doctor', 'its node', 2),
         ('compile', 200, 1),
-        ('bench', 1, 1),
         ('bench', 500, 1),
     ],
 )

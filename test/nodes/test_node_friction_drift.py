@@ -24,8 +24,8 @@ URDF = re.sub(
 )
 TOPICS = '/external_torque', '/contact'
 THRESHOLD = 2.0  # N m
-STEP = 0.07  # s
-MINUTE = 860  # states
+STEP = 0.09  # s
+MINUTE = 670  # states
 
 
 class Arm:
@@ -87,9 +87,8 @@ def test_the_report_and_the_thresholds(pair):
 
 
 def test_where_nothing_is_compared(pair):
-    """The friction of the model; after a new description; efforts without friction."""
+    """After a new description; efforts without friction."""
     arm = Arm(pair)
-    assert 'friction' not in arm.move(3 * MINUTE, 1.0).summary
     arm.move(3 * MINUTE // 2, 0.7)
     arm.both.describe(URDF.replace('planar_2r', 'another'))
     arm.both.listen(TOPICS)

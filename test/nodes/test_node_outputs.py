@@ -1,10 +1,7 @@
 # Copyright 2026 The screw_dynamics_ros authors
 # SPDX-License-Identifier: Apache-2.0
 
-"""All topics of the model nodes through DDS, against Pinocchio: names, frames, stamps, numbers.
-
-Once with `bringup` in one process, once with the nodes in processes of their own.
-"""
+"""All topics of the model nodes through DDS, against Pinocchio: names, frames, stamps, numbers."""
 
 import numpy as np
 import pytest
@@ -15,7 +12,6 @@ import pinocchio as pin
 from geometry_msgs.msg import TwistStamped, WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
-from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
 from oracles.pinocchio_model import Pinocchio
@@ -40,23 +36,14 @@ def oracle(robot):
     return Pinocchio(URDF, robot, mimic=True)
 
 
-@pytest.fixture(scope='module', params=['bringup', 'separate'])
-def client(request, start, connect, robot):
-    namespace, frames, late = f'/{request.param}', {'frames': FRAMES}, {'max_delay': 0.0}
-    nodes = (
-        {'bringup': {**frames, **DIRECT}}
-        if request.param == 'bringup'
-        else {
-            'kinematics': {**frames, **late},
-            'dynamics': DIRECT,
-            'wrench_estimator': {**frames, **late},
-        }
+@pytest.fixture(scope='module')
+def client(start, connect, robot):
+    # Frames of its own: of two nodes with the same frames one would give way.
+    names = ['__ns:=/bringup', *(f'/{t}:=/bringup/{t}' for t in ('tf', 'tf_static'))]
+    start(
+        'bringup', {'frames': FRAMES, **DIRECT}, [word for each in names for word in ('-r', each)]
     )
-    for name, parameters in nodes.items():
-        # Each has frames of its own: of two with the same frames one would give way.
-        names = [f'__ns:={namespace}', *(f'/{t}:={namespace}/{t}' for t in ('tf', 'tf_static'))]
-        start(name, parameters, [word for each in names for word in ('-r', each)])
-    made = connect(namespace)
+    made = connect('/bringup')
     made.describe(URDF)
     made.subscribe(JointState, 'dynamics/feedforward')
     middle = 0.5 * (robot.limits.lower + robot.limits.upper)
@@ -67,11 +54,6 @@ def client(request, start, connect, robot):
         np.zeros(robot.nv),
     )
     return made
-
-
-def owners(client, *nodes):
-    """Return the nodes that have the shared parameters: `bringup`, or each of them itself."""
-    return ['bringup'] if 'bringup' in client.node.get_namespace() else nodes
 
 
 @pytest.fixture
@@ -157,27 +139,6 @@ def test_twist(client, robot, oracle, rng):
     np.testing.assert_allclose(vector(message.twist.linear), expected[3:], **TOLERANCE)
 
 
-def test_twist_without_usable_velocity_is_not_published(client, robot, rng):
-    """Frames need none and go on; when velocities are back, so is the twist."""
-    topic = f'kinematics/twist/{TOOL}'
-    client.subscribe(TwistStamped, topic)
-    client.subscribe(TFMessage, 'tf')
-    concerned = owners(client, 'kinematics')
-    for owner in concerned:
-        assert client.set_parameter(owner, 'velocity_policy', 'reject').successful
-    try:
-        q, v, tau = random_state(rng, robot)
-        client.ask(topic, robot.joint_names, q, v, tau)
-        stamps = []
-        for velocity in ([], [np.nan, *v[1:]], v[1:], [np.inf] * robot.nv):
-            stamps.append(client.ask('tf', robot.joint_names, q, velocity, tau)[0])
-        client.ask(topic, robot.joint_names, q, v, tau)
-        assert not set(stamps) & set(client.stamps(topic))
-    finally:
-        for owner in concerned:
-            assert client.set_parameter(owner, 'velocity_policy', 'differentiate').successful
-
-
 # --- dynamics ------------------------------------------------------------------------------------
 
 
@@ -252,9 +213,8 @@ def test_order_of_commands(client, robot, oracle, rng):
 
 
 def test_gravity_vector_changes_at_run_time(client, robot, oracle, rng):
-    g, concerned = [1.0, -2.0, 3.0], owners(client, 'dynamics', 'wrench_estimator')
-    for owner in concerned:
-        assert client.set_parameter(owner, 'gravity', g).successful
+    g = [1.0, -2.0, 3.0]
+    assert client.set_parameter('bringup', 'gravity', g).successful
     oracle.model.gravity.linear = np.array(g)
     try:
         q, _, tau, message = ask(client, robot, rng, JointState, 'dynamics/gravity')
@@ -263,8 +223,7 @@ def test_gravity_vector_changes_at_run_time(client, robot, oracle, rng):
         check_efforts(message, robot, gravity(oracle, q) + coriolis(oracle, q, v) - tau)
     finally:
         oracle.model.gravity.linear = np.array([0.0, 0.0, -9.81])
-        for owner in concerned:
-            assert client.set_parameter(owner, 'gravity', [0.0, 0.0, -9.81]).successful
+        assert client.set_parameter('bringup', 'gravity', [0.0, 0.0, -9.81]).successful
 
 
 # --- wrench estimator ----------------------------------------------------------------------------
@@ -289,19 +248,6 @@ def test_wrench(client, robot, oracle, rng):
     assert message.header.frame_id == TOOL
     np.testing.assert_allclose(vector(message.wrench.force), wrench[3:], atol=2e-2)
     np.testing.assert_allclose(vector(message.wrench.torque), wrench[:3], atol=2e-2)
-
-
-def test_damping_is_a_parameter(client, robot, oracle, rng):
-    wrench = np.array([0.5, -0.4, 0.3, 8.0, -5.0, 12.0])
-    state = pushed(rng, robot, oracle, wrench)
-    topic = f'wrench_estimator/wrench/{TOOL}'
-    assert client.set_parameter('wrench_estimator', 'damping', 0.0).successful
-    message = ask(client, robot, rng, WrenchStamped, topic, state)[3]
-    np.testing.assert_allclose(vector(message.wrench.force), wrench[3:], atol=1e-7)
-    assert client.set_parameter('wrench_estimator', 'damping', 0.2).successful
-    message = ask(client, robot, rng, WrenchStamped, topic, state)[3]
-    assert np.abs(vector(message.wrench.force) - wrench[3:]).max() > 0.1
-    assert client.set_parameter('wrench_estimator', 'damping', 0.001).successful
 
 
 def test_nothing_is_published_near_a_singularity(client, robot, rng):
@@ -334,32 +280,6 @@ def test_wrench_at_a_frame_few_joints_move(client, robot, rng):
         meanwhile=lambda: client.send(robot.joint_names, *state),
     )
     assert not client.received[topic]
-
-
-def test_tare_and_reset(client, robot, oracle, rng):
-    topic = 'wrench_estimator/external_torque'
-    client.subscribe(JointState, topic)
-    q, v = random_state(rng, robot)[0], np.zeros(robot.nv)
-    expected = gravity(oracle, q)
-    client.ask(topic, robot.joint_names, q, v, expected)
-    assert client.call(Trigger, 'wrench_estimator/reset', Trigger.Request()).success
-    bias = rng.normal(size=robot.nv)
-    noise = rng.normal(scale=0.1, size=(20, robot.nv))
-    for error in noise - noise.mean(axis=0):
-        client.ask_once(topic, robot.joint_names, q, v, expected - bias + error)
-    answer = client.call(Trigger, 'wrench_estimator/tare', Trigger.Request())
-    assert answer.success, answer.message
-    assert 'panda_joint1' in answer.message
-    q, v, tau = random_state(rng, robot)
-    expected = gravity(oracle, q) + coriolis(oracle, q, v) - tau
-    check_efforts(client.ask(topic, robot.joint_names, q, v, tau)[1], robot, expected - bias)
-    assert client.call(Trigger, 'wrench_estimator/reset', Trigger.Request()).success
-    check_efforts(client.ask(topic, robot.joint_names, q, v, tau)[1], robot, expected)
-    empty = client.call(Trigger, 'wrench_estimator/reset', Trigger.Request())
-    assert empty.success
-    refused = client.call(Trigger, 'wrench_estimator/tare', Trigger.Request())
-    assert not refused.success
-    assert 'no joint states' in refused.message
 
 
 # --- cost rule -----------------------------------------------------------------------------------

@@ -22,16 +22,15 @@ from support.ros_harness import WARN
 OUTPUT = 'dynamics/coriolis'
 
 
-@pytest.mark.parametrize('executor', ['events', 'single'])
-def test_the_newest_states_are_answered(start, connect, executor):
+def test_the_newest_states_are_answered(start, connect):
     """The reference backend takes milliseconds for a state; they come at some kHz."""
     panda = Robot.from_urdf(urdf_path('panda'))
     start(
         'bringup',
-        {'backend': 'reference', 'nodes': "['dynamics']", 'max_delay': 1e3, 'executor': executor},
-        ['-r', f'__ns:=/overload/{executor}'],
+        {'backend': 'reference', 'nodes': "['dynamics']", 'max_delay': 1e3},
+        ['-r', '__ns:=/overload'],
     )
-    client = connect(f'overload/{executor}')
+    client = connect('overload')
     client.describe(urdf_path('panda').read_text())
     client.subscribe(JointState, OUTPUT)
     state = panda.joint_names, middle_of_range(panda), np.zeros(panda.nv)
@@ -44,7 +43,7 @@ def test_the_newest_states_are_answered(start, connect, executor):
     # What else there is to do is done all the same, however many joint states have come.
     for _ in range(5):
         client.expect(
-            f'overload/{executor}/bringup: joint states',
+            'overload/bringup: joint states',
             WARN,
             'merged into newer ones',
             'install llvmlite',

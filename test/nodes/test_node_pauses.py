@@ -63,7 +63,7 @@ def recorded(ros_domain, request):
 
 
 def test_states_that_come_at_once_are_answered(recorded, connect):
-    """Those of half a second at 500 Hz, on every topic, in the order in which they came."""
+    """Those of 0.2 s at 500 Hz, on every topic, in the order in which they came."""
     robot, client, (host, executor) = Robot.from_urdf(PANDA), connect('pauses'), recorded
 
     def work():
@@ -81,7 +81,7 @@ def test_states_that_come_at_once_are_answered(recorded, connect):
         what='outputs',
     )
     stamps = [
-        client.send(robot.joint_names, q + 1e-3 * np.sin(k), *rest, step=0.002) for k in range(250)
+        client.send(robot.joint_names, q + 1e-3 * np.sin(k), *rest, step=0.002) for k in range(100)
     ]
     for topic in TOPICS:
         client.wait(
@@ -96,7 +96,7 @@ def launch(monkeypatch, keep):
     """Make a node with parameters, which has a robot and has heard of it once."""
 
     def make(**parameters):
-        bench = keep(Bench(monkeypatch, **parameters))
+        bench = keep(Bench(monkeypatch, backend='native', **parameters))
         bench.describe(PLANAR)
         assert answers(bench, bench.clock.time_ns())
         return bench
@@ -127,6 +127,6 @@ def test_a_slow_replay_is_no_pause(launch):
     """Stamps say nothing about delays: at a tenth of its speed, each state is answered."""
     bench = launch(max_delay=1.0)
     start = bench.clock.time_ns()
-    for k in range(1, 300):
+    for k in range(1, 100):
         bench.clock.offset += 0.01
         assert answers(bench, bench.clock.time_ns(), start + k * MS), k

@@ -252,7 +252,14 @@ def plain(value):
 @pytest.fixture
 def bench(monkeypatch, keep):
     made = keep(
-        Bench(monkeypatch, max_delay=10.0, gravity=GRAVITY, state_timeout=0.0, age_limit=2.0)
+        Bench(
+            monkeypatch,
+            backend='python',
+            max_delay=10.0,
+            gravity=GRAVITY,
+            state_timeout=0.0,
+            age_limit=2.0,
+        )
     )
     Machine.bench = made
     return made

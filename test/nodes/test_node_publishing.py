@@ -6,6 +6,7 @@
 import math
 import os
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -167,13 +168,21 @@ class Sum:
         return stamp + bytes(int(array.sum()) for array in numbers)
 
 
+@pytest.fixture(scope='module')
+def shared_worker():
+    """Return the process of all tests: it takes a second to start."""
+    made = worker.Worker('draws')
+    yield made
+    made.end()
+
+
 @pytest.fixture
-def process(monkeypatch):
+def process(monkeypatch, shared_worker):
     """Return one whose messages are published however long its start takes."""
     monkeypatch.setattr(drawing, 'MAX_AGE_S', math.inf)
     made = DrawingProcess()
-    yield made
-    made.worker.end()
+    made.worker = shared_worker
+    return made
 
 
 def drawn(name, sent, process, *arrays, maker=None):
@@ -207,29 +216,39 @@ def test_the_numbers_of_the_moment_count(process, sent):
     assert (one.published, other.published) == (1, 1)
 
 
+@contextmanager
+def busy(process, folder):
+    """Let the process have something else to do."""
+    os.mkfifo(gate := folder / 'gate')
+    blocker = threading.Thread(target=process.worker.call, args=(Path.read_bytes, gate))
+    blocker.start()
+    wait_for(lambda: process.worker.waiting)
+    yield
+    gate.write_bytes(b'')
+    blocker.join()
+
+
 def test_while_the_process_is_busy_the_newest_numbers_wait(process, sent, tmp_path):
     """Of each topic one, however long it takes."""
     array = np.zeros(1)
     one = drawn('a', sent, process, array)
     take(one, 1)
     wait_for(lambda: sent)
-    os.mkfifo(gate := tmp_path / 'gate')
-    blocker = threading.Thread(target=process.worker.call, args=(Path.read_bytes, gate))
-    blocker.start()
-    wait_for(lambda: process.worker.waiting)
-    for k in range(2, 100):
-        array[0] = k
-        take(one, k)
-    gate.write_bytes(b'')
-    blocker.join()
+    with busy(process, tmp_path):
+        for k in range(2, 100):
+            array[0] = k
+            take(one, k)
     wait_for(lambda: sent[-1] == ('a', packed(99) + bytes([99])))
     assert len(sent) <= 3  # the first, one that was on its way, the last
 
 
-def test_nothing_is_published_after_it_was_cleared(process, sent):
+def test_nothing_is_published_after_it_was_cleared(process, sent, tmp_path):
     """What was offered before belongs to another robot, or has other colors."""
     one = drawn('a', sent, process, np.zeros(1))
-    for _ in range(5):
+    with busy(process, tmp_path):
+        take(one, 1)
+        wait_for(lambda: not process._waiting)  # it is on its way
+        process.clear()
         take(one, 1)
         process.clear()
     take(one, 2)

@@ -281,7 +281,7 @@ class SourceClock:
 
 def test_random_sequences_of_references(monkeypatch):
     monkeypatch.setattr(reference_trajectory, 'time', SourceClock)
-    run_sequences(References, 25, few=60)
+    run_sequences(References, 25, few=30)
 
 
 # --- the state of a controller --------------------------------------------------------------------

@@ -3,8 +3,7 @@
 
 """Two arms in namespaces with frame prefixes, over DDS: each has its own outputs, and only those.
 
-Once with a process for each, once with both in one process. Both arms are mounted sideways on a
-torso. Their numbers are those of Pinocchio.
+Both are in one process, and mounted sideways on a torso. Their numbers are those of Pinocchio.
 """
 
 from __future__ import annotations
@@ -69,8 +68,8 @@ class Arm:
         return np.array([by_name[name] for name in self.robot.joint_names])
 
 
-@pytest.fixture(scope='module', params=['two processes', 'one process'])
-def arms(request, start, connect, tmp_path_factory):
+@pytest.fixture(scope='module')
+def arms(start, connect, tmp_path_factory):
     file = tmp_path_factory.mktemp('cell') / 'cell.yaml'
     file.write_text(FILE)
     given = ['--params-file', str(file)]
@@ -78,10 +77,7 @@ def arms(request, start, connect, tmp_path_factory):
     for topic in ('/tf', '/tf_static'):
         given += ['-r', f'{topic}:=/cell{topic}']
     shared = {'state_timeout': 0.5}
-    if request.param == 'one process':
-        nodes = [start('bringup', shared, [*given, '--', *SPACES, '--ros-args'])]
-    else:
-        nodes = [start('bringup', shared, [*given, '-r', f'__ns:=/{space}']) for space in SPACES]
+    node = start('bringup', shared, [*given, '--', *SPACES, '--ros-args'])
     made = []
     for space, name, tool, up in zip(
         SPACES, ('ur5_robot', 'panda'), ('tool0', 'panda_link8'), (9.81, -9.81)
@@ -99,8 +95,7 @@ def arms(request, start, connect, tmp_path_factory):
     # Two drivers of one robot that jumps are a conflict.
     for arm in made:
         arm.client.drop_publisher('joint_states')
-    for node in nodes:
-        node.stop()
+    node.stop()
 
 
 def test_torques_are_those_of_the_own_robot(arms):

@@ -33,7 +33,7 @@ class Arm:
             max_delay=10.0,
             timeout=1.0,
             observer='momentum',
-            training_duration=60.0,
+            training_duration=40.0,
             residual_map='model.yaml',
             data_folder=str(folder),
         )
@@ -87,9 +87,9 @@ def test_a_training_in_the_node(arm, tmp_path):
     success, message = arm.train()
     assert success, message
     arm.move(20.0)
-    assert arm.status.values['residual training'].startswith('20 of 60 s, 4')
+    assert arm.status.values['residual training'].startswith('20 of 40 s, 4')
     arm.move(2.0, push=np.array([30.0, 0.0]))
-    arm.move(45.0)
+    arm.move(25.0)
     assert arm.status.values['residual map'] == 'in preparation'
     arm.wait()
     status = arm.status
@@ -122,10 +122,10 @@ def test_refusals_and_ends(arm, tmp_path):
     status = arm.status
     assert 'no training of the residual: the model has changed' in status.summary
     assert status.level == Level.WARN
-    arm.move(70.0)
+    arm.move(50.0)
     assert arm.status.values['residual map'] == 'none'
     assert arm.train()[0]
-    arm.move(65.0)
+    arm.move(45.0)
     (tmp_path / 'model.yaml').write_text('# another kind of file')
     assert arm.status.values['residual map'] == 'in preparation'
     arm.wait()

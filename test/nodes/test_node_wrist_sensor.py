@@ -310,11 +310,11 @@ def test_a_reading_that_alternates_is_refused(make):
 )
 def test_a_sensor_with_other_axes_is_refused(make, axes, text):
     """Instead of a tool that does not exist."""
-    rig = make(sensor_frame=FRAME)
+    rig = make(sensor_frame=FRAME, pose_samples=20)
     weight = rig.weight
     rig.weight = lambda q: (weight(q).reshape(2, 3) @ axes.T).ravel()
     for q in poses(9) + np.linspace(-1.2, 1.2, 9)[:, None]:
-        rig.stand(q, 120)
+        rig.stand(q, 60)
         assert rig.ask('record_pose').success
     found = rig.identify(apply=True)
     assert not found.success

@@ -94,11 +94,12 @@ def test_all_is_inside_of_the_picture(axes):
 
 def test_no_number_covers_another_one(axes):
     for axis in axes:
-        for a, b in combinations(axis.texts, 2):
-            assert not a.get_window_extent().fully_overlaps(b.get_window_extent()), (a, b)
+        places = [(text, text.get_window_extent()) for text in axis.texts]
+        for (a, one), (b, other) in combinations(places, 2):
+            assert not one.fully_overlaps(other), (a, b)
         drawn = [box for what, box in boxes(axis) if what in ('Rectangle', 'Line2D')]
-        for text in axis.texts:
-            assert not any(text.get_window_extent().fully_overlaps(box) for box in drawn), text
+        for text, place in places:
+            assert not any(place.fully_overlaps(box) for box in drawn), text
 
 
 def test_panels_are_there_if_their_figures_are():

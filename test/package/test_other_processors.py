@@ -126,7 +126,7 @@ def test_the_same_exciting_motion():
         'from screw_dynamics_ros.core import Robot, bundled_urdf\n'
         'from screw_dynamics_ros.core.identification import excitation\n'
         "robot = Robot.from_urdf(bundled_urdf('planar_2r').read_text(), gravity=(0, -9.81, 0))\n"
-        'found = excitation.excite(robot, restarts=5)\n'
+        'found = excitation.excite(robot, restarts=2)\n'
         "print(f'{found.condition:.6f}', found.motion.a.round(6).tolist())"
     )
     settings = [{}, *(each for each in PROCESSORS.values() if usable(each))]

@@ -11,6 +11,7 @@ import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -80,6 +81,7 @@ def sources(*folders: Path) -> Iterator[Path]:
         yield from (path for path in folder.rglob('*.py') if '__pycache__' not in path.parts)
 
 
+@cache
 def imported_packages(path: Path) -> set[str]:
     """Foreign top-level packages a file imports, and ROS packages its launch actions start."""
     names = set()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from importlib.util import resolve_name
 from itertools import takewhile
 from pathlib import Path
@@ -43,14 +44,21 @@ def module_name(file: Path) -> str:
 FILES = {module_name(file): file for file in sorted(PACKAGE.rglob('*.py'))}
 
 
+@cache
+def nodes_of(source: str | Path) -> list[ast.AST]:
+    """Return all nodes of a text, or of a file."""
+    text = source if isinstance(source, str) else source.read_text(encoding='utf-8')
+    return list(ast.walk(ast.parse(text)))
+
+
 def package_of(module: str) -> str:
     """Return the package that relative imports of a module start from."""
     return module if FILES[module].name == '__init__.py' else module.rpartition('.')[0]
 
 
-def imported(source: str, package: str = '') -> Iterator[str]:
+def imported(source: str | Path, package: str = '') -> Iterator[str]:
     """Yield the modules of the package that a file of `package` imports, in functions too."""
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in FILES)
         elif isinstance(node, ast.ImportFrom):
@@ -64,8 +72,7 @@ def imported(source: str, package: str = '') -> Iterator[str]:
 def imports() -> dict[str, set[str]]:
     """Return what each module imports."""
     return {
-        module: set(imported(file.read_text(encoding='utf-8'), package_of(module))) - {module}
-        for module, file in FILES.items()
+        module: set(imported(file, package_of(module))) - {module} for module, file in FILES.items()
     }
 
 
@@ -100,7 +107,7 @@ def test_no_class_name_exists_twice():
     """One name, one thing."""
     defined: dict[str, list[str]] = {}
     for module, file in FILES.items():
-        for node in ast.walk(ast.parse(file.read_text(encoding='utf-8'))):
+        for node in nodes_of(file):
             if isinstance(node, ast.ClassDef):
                 defined.setdefault(node.name, []).append(module)
     assert {name: modules for name, modules in defined.items() if len(modules) > 1} == {}
@@ -116,9 +123,9 @@ BARE = re.compile(
 )
 
 
-def constants(source: str) -> Iterator[str]:
+def constants(source: str | Path) -> Iterator[str]:
     """Yield the names that a file assigns at its top."""
-    for node in ast.parse(source).body:
+    for node in nodes_of(source)[0].body:
         if isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for each in (name for target in targets for name in ast.walk(target)):
@@ -132,7 +139,7 @@ def test_constants_name_a_quantity():
         f'{module}.{name}'
         for module, file in FILES.items()
         if not module.startswith((f'{NAME}.core.compile.', f'{NAME}.core.lie.'))
-        for name in constants(file.read_text(encoding='utf-8'))
+        for name in constants(file)
         if BARE.fullmatch(name)
     ]
     assert bare == [], 'name bound and quantity: MAX_POSES, MIN_SPEED, not LARGEST_, SMALLEST_'
@@ -250,7 +257,7 @@ def test_imports_of_near_modules_are_relative():
         f'{module}: {node.module}'
         for module, file in FILES.items()
         if file.name != 'compiler_process.py'
-        for node in ast.walk(ast.parse(file.read_text(encoding='utf-8')))
+        for node in nodes_of(file)
         if isinstance(node, ast.ImportFrom)
         and not node.level
         and node.module

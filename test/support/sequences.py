@@ -10,7 +10,7 @@ import os
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
-FEW = 40
+FEW = 20
 
 
 def run_sequences(

@@ -170,9 +170,7 @@ def test_all_outputs_are_those_of_the_core(tmp_path, motion, recorded, compressi
     [
         ('mcap', 'storage', 'a.mcap'),
         ('mcap', 'message', 'a.mcap'),
-        ('sqlite3', 'none', 'a.mcap'),
         ('sqlite3', 'none', 'folder'),
-        ('mcap', 'none', 'folder'),
     ],
 )
 def test_all_kinds_of_recordings_give_the_same_messages(

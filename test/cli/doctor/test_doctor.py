@@ -471,14 +471,13 @@ class TestRunningRobot:
         assert 'no node or file has effort_terms; default: [gravity, ' in report
         assert '0 errors' in report
 
-    @pytest.mark.parametrize('presses', [1, 2])
-    def test_interrupted_while_it_listens(self, run, connect, presses):
+    def test_interrupted_while_it_listens(self, run, connect):
         client, command = connect('interrupted'), run('/interrupted')
         client.wait(
             lambda: ('doctor', '/interrupted') in client.node.get_node_names_and_namespaces(),
             what='doctor',
         )
-        for _ in range(presses):
+        for _ in range(2):
             command.process.send_signal(signal.SIGINT)
         assert command.end() == (INTERRUPTED, '\ndoctor: interrupted\n')
 

@@ -51,8 +51,9 @@ def alarms(name, run, folder, capsys):
 
 @pytest.mark.parametrize('sensors', SENSORS)
 def test_healthy_recordings(sensors, tmp_path, capsys):
-    """Of each kind of sensors, at each kind of motion; the robots take turns."""
-    for k, motion in enumerate(MOTIONS.values(), start=SENSORS.index(sensors)):
+    """Of each kind of sensors, at every second kind of motion; motions and robots take turns."""
+    first = SENSORS.index(sensors)
+    for k, motion in list(enumerate(MOTIONS.values(), start=first))[first % 2 :: 2]:
         healthy(ROBOTS[k % len(ROBOTS)], motion, sensors, tmp_path, capsys)
 
 

@@ -124,14 +124,14 @@ def test_stacks_of_any_layout(backend):
 
 
 @BACKENDS
-@pytest.mark.parametrize('value', [np.nan, -np.inf])
 @pytest.mark.parametrize('name', CALLS)
-def test_what_is_not_a_number_comes_out_as_such(backend, value, name):
+def test_what_is_not_a_number_comes_out_as_such(backend, name):
     """No exception, no number where the input matters, and the right number where it does not."""
     robot = shared(backend)
     state = {key: array[0] for key, array in states(robot, 1).items()}
     clean, dependences = dependence_on_arguments(name)
     for (key, k), matters in dependences.items():
+        value = (np.nan, -np.inf)[k % 2]
         broken = {**state, key: np.where(np.arange(robot.nv) == k, value, state[key])}
         single = np.asarray(call(robot, name, broken))
         stack = np.asarray(
@@ -314,7 +314,7 @@ def test_arctangent_of_a_recorded_scalar_and_a_constant(backend):
 @needs_llvmlite
 @pytest.mark.parametrize(
     ('executable', 'workers'),
-    [(PYTHON, 1), (PYTHON, 3), ('', 1), (None, 1), ('/nowhere/python', 1), ('/bin/false', 3)],
+    [(PYTHON, 3), (None, 1), ('/nowhere/python', 1), ('/bin/false', 3)],
 )
 def test_long_programs_are_compiled_in_children_if_there_can_be_any(
     executable, workers, monkeypatch, tmp_path

@@ -53,7 +53,7 @@ def test_public_robots_have_definite_mass_matrices(name):
 
 
 @pytest.mark.parametrize('share', [0.3, 1.0, 4.0])
-@pytest.mark.parametrize('seed', range(6))
+@pytest.mark.parametrize('seed', range(4))
 def test_impossible_bodies_are_decided_as_many_samples_are(seed, share):
     """A proof is never refuted by a sample, a refutation is seen by Pinocchio, too."""
     pytest.importorskip('pinocchio')
@@ -93,7 +93,7 @@ def test_search_decides_what_a_single_bound_does_not():
 @pytest.mark.parametrize('kinds', [('revolute',), ('prismatic',), ('revolute', 'prismatic')])
 def test_bounds_of_boxes_hold_in_all_their_configurations(kinds):
     rng = np.random.default_rng(1)
-    for seed in range(4):
+    for seed in range(2):
         description = impossible(random_description(seed, 4, kinds), 'link3', 0.6)
         tree = robot_of(description).tree
         lower, upper = ranges(tree)

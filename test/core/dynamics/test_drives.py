@@ -69,7 +69,6 @@ def test_a_single_joint_feels_the_square_of_the_gear_ratio():
         (True, 0, 'reference'),
         (True, 2, 'reference'),
         (False, 2, 'python'),
-        (False, 0, 'native'),
     ],
 )
 def test_terms_add_up_and_dynamics_invert_each_other(floating, mimic, backend):

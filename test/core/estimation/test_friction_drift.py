@@ -95,11 +95,11 @@ def test_an_arm_that_warms(panda):
 
 
 @pytest.mark.parametrize(
-    'forces', [{}, {'payload': 1.0}, {'force': np.array([0.0, 0.5, 0.0, 5.0, -3.0, 4.0])}]
+    'forces', [{}, {'payload': 1.0, 'force': np.array([0.0, 0.5, 0.0, 5.0, -3.0, 4.0])}]
 )
-def test_an_hour_without_a_change(panda, forces):
+def test_twenty_minutes_without_a_change(panda, forces):
     """Neither a payload nor a constant force that nobody has noticed is friction."""
-    d, found, _ = followed(Arm(panda, 60, **forces))
+    d, found, _ = followed(Arm(panda, 20, **forces))
     assert not any(found)
     assert not d.widening.any()
 

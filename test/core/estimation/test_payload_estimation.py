@@ -156,13 +156,13 @@ def test_intervals_hold_the_truth_behind_friction_that_the_model_does_not_have()
 
 
 def test_intervals_of_a_short_motion_hold_the_truth_of_an_identified_arm():
-    """Whose bodies and offsets have errors that five seconds do not show; else 24 of 32 do."""
+    """Whose bodies and offsets have errors that five seconds do not show."""
     moves, joints = np.arange(ROBOT.nv) < 7, ROBOT.joint_names[:7]
     load, inside = RigidBody(LOAD.mass, LOAD.com, LOAD.matrix), []
     options = IdentificationOptions(
         EffortModel(smoothing=SMOOTHING), scale='known', alternatives=False
     )
-    for seed in range(8):
+    for seed in range(4):
         free = FrictionalArm(ROBOT, seed, 10.0, moves).recording(30.0)
         result = identify_recordings(ROBOT, [free], options)
         known = Robot(result.description, gravity=ROBOT.gravity, drives=result.drives)
@@ -174,7 +174,7 @@ def test_intervals_of_a_short_motion_hold_the_truth_of_an_identified_arm():
         found = estimate_payload(known, LINK, [record], measured=joints)
         half = found.quantile * np.sqrt(np.diag(found.covariance))
         inside.append((np.abs(found.parameters - load.parameters) <= half)[:4])
-    assert np.sum(inside) >= 27
+    assert np.sum(inside) >= 13
 
 
 def test_offsets_of_efforts(loaded):

@@ -146,9 +146,10 @@ def test_a_center_of_mass_that_the_recordings_contradict(arm, clean, carried, wr
     runs = [scaled(each, 0.1, 0.2) for each in (clean, given)]
     options = replace(OPTIONS, scale=arm.joint_names)
     found = identify_recordings(arm, runs, options)
-    first = identify_recordings(arm, runs, replace(options, alternatives=False))
-    assert not [each for each in first.findings if 'its center of mass' in each.message]
-    np.testing.assert_array_equal(first.values, found.values)
+    if wrong:
+        first = identify_recordings(arm, runs, replace(options, alternatives=False))
+        assert not [each for each in first.findings if 'its center of mass' in each.message]
+        np.testing.assert_array_equal(first.values, found.values)
     texts = [each for each in found.findings if 'its center of mass' in each.message]
     assert len(texts) == (wrong > 0.0)
     for each in texts:

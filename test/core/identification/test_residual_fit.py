@@ -123,10 +123,10 @@ def test_errors_of_another_motion(arm, found, runs):
 
 
 def test_false_alarms_are_as_rare_as_stated(arm):
-    """A quarter of an hour of other motion, one alarm a minute: within a factor of two."""
+    """Ten minutes of other motion, one alarm a minute: within a factor of two."""
     model = fit_residual(arm.model, [recorded(arm, 60.0, k) for k in range(10, 15)], SETTINGS).model
     high, mean, rate = model.tails.reshape(6, 3).T
-    hourly, count, runs = 60.0, 0, 15
+    hourly, count, runs = 60.0, 0, 10
     level = [peak_level(*x, hourly / 3600.0 / 6) for x in zip(high, mean, rate)]
     for seed in range(20, 20 + runs):
         _, e, variances = errors(arm, model, recorded(arm, 60.0, seed))

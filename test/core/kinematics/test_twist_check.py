@@ -96,9 +96,8 @@ def test_the_angular_velocity_of_a_wide_curve(factor, cause):
     assert cause in found[-1]
 
 
-@pytest.mark.parametrize('rate', [0.1, 0.5])
-def test_a_base_with_corrections_of_its_heading_causes_no_alarm(rate):
-    assert not any(driven(np.full(6, 0.9), noise=5e-3, rate=rate, jump=0.3))
+def test_a_base_with_corrections_of_its_heading_causes_no_alarm():
+    assert not any(driven(np.full(6, 0.9), noise=5e-3, rate=0.5, jump=0.3))
 
 
 def test_gaps_and_stamps_that_run_back_begin_a_window():

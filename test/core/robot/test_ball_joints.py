@@ -138,8 +138,14 @@ def test_rates_of_increments_against_differences(increments):
 # --- motion ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize('integrator', [RungeKutta, Variational, GeneralizedAlpha])
-@pytest.mark.parametrize('name', ['pendulum', 'humanoid'])
+@pytest.mark.parametrize(
+    ('name', 'integrator'),
+    [
+        ('pendulum', RungeKutta),
+        ('pendulum', Variational),
+        ('humanoid', GeneralizedAlpha),
+    ],
+)
 def test_motions_are_those_of_mujoco(name, integrator):
     """Methods of second order, and one of fourth, beside its fourth order with short steps."""
     own = robot(name, 'python')

@@ -59,7 +59,7 @@ def test_a_stack_moves_as_single_robots_do(panda, integrator):
     tau = panda.gravity_torques(q) + rng.normal(size=(COUNT, 8)) * ([1.0] * 7 + [0.01])
     undivided = np.ones(COUNT, dtype=bool)
     touched = np.zeros(COUNT, dtype=bool)
-    for _ in range(40):
+    for _ in range(25):
         stack.step(tau, 1e-3, {'panda_hand': force})
         for k, single in enumerate(singles):
             calls = []

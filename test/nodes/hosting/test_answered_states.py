@@ -21,7 +21,7 @@ if not sys.platform.startswith('linux'):
 
 from support.answered_states import RUNS, Run
 
-STATES = int(os.environ.get('ANSWERED_STATES', '600'))
+STATES = int(os.environ.get('ANSWERED_STATES', '250'))
 AFTER_A_CHANGE = 20  # states that Python may answer
 
 

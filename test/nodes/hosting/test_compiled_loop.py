@@ -223,7 +223,7 @@ def test_observers_filters_and_flags_need_no_python(pair, observer):
 
     change(observer=observer, observer_time_constant=0.001, frames=['panda_hand'])
     change(singularity_threshold=0.05)
-    for torque_cutoff, wrench_cutoff in ((0.0, 0.0), (200.0, 0.0), (200.0, 80.0), (0.0, 80.0)):
+    for torque_cutoff, wrench_cutoff in ((0.0, 0.0), (200.0, 0.0), (200.0, 80.0)):
         change(torque_cutoff=torque_cutoff, wrench_cutoff=wrench_cutoff)
         states(12)
         states(20, torque=-60.0)
@@ -339,27 +339,27 @@ def test_the_loop_has_the_states_of_the_publisher_that_is_followed(pair):
 
 def test_wrong_velocities_are_found_in_the_states_of_the_loop(pair):
     """It leaves them to Python until they are right again; both nodes publish the same."""
-    both = pair(model_state=[''])
+    both = pair(description=PLANAR, model_state=[''])
     both.listen(('/dynamics/coriolis',))
     time = iter(np.arange(0.0, 100.0, 0.02))
 
-    def faults(factor):
-        """Return what is found in 20 s of states, at least one block."""
-        for k in range(1000):
+    def faults(factor, count):
+        """Return what is found in a number of states."""
+        for k in range(count):
             t = next(time)
             both.wait(0.02)
-            both.send(q=Q + 0.3 * np.sin(4.0 * t), v=np.full(8, factor * 1.2 * np.cos(4.0 * t)))
+            both.send(q=np.full(2, 0.3 * np.sin(4.0 * t)), v=[factor * 1.2 * np.cos(4.0 * t)] * 2)
             if not k % 20:
                 both.listen(('/dynamics/coriolis',))  # housekeeping
         found = [list(node.host.mapper.velocity_faults) for node in both.nodes]
         assert found[0] == found[1]
         return found[0]
 
-    assert faults(1.0) == []
-    assert both.loop.outcomes[-500:] == ['done'] * 500
-    assert faults(0.5 / np.pi) == both.joints
+    assert faults(1.0, 150) == []  # one block; the next one is 14 s later
+    assert both.loop.outcomes[-100:] == ['done'] * 100
+    assert faults(0.5 / np.pi, 1000) == both.joints
     assert both.loop.outcomes[-100:] == ['handed over'] * 100
-    assert faults(1.0) == []
+    assert faults(1.0, 400) == []
     assert both.loop.outcomes[-100:] == ['done'] * 100
 
 
@@ -378,7 +378,7 @@ def test_turns_are_added_by_the_loop(pair):
     assert Counter(both.loop.outcomes[-55:]) == {'done': 53, 'handed over': 2}
 
 
-@pytest.mark.parametrize('seed', range(int(os.environ.get('LOOP_SEQUENCES', '4'))))
+@pytest.mark.parametrize('seed', range(int(os.environ.get('LOOP_SEQUENCES', '2'))))
 def test_random_sequences(pair, seed):
     """Messages, parameters, payloads, subscribers and robots change in any order."""
     random = np.random.default_rng(seed)
@@ -463,6 +463,6 @@ def test_random_sequences(pair, seed):
 
     acts = [state] * 30 + [odd_state, odd_stamp, pause, payload, parameter, hosted_parameter] * 2
     acts += [robot, layout, listeners, outputs, gc.collect]
-    for _ in range(120):
+    for _ in range(70):
         acts[random.integers(0, len(acts))]()
     assert {'handed over', 'done'} <= set(both.loop.outcomes)

@@ -23,7 +23,7 @@ from support.residual_models import some_model
 DELTA = (URDF / 'loops' / 'delta_gripper.urdf').read_text()
 DELTA_CLOSURES = URDF / 'loops' / 'delta_gripper_closures.yaml'
 TOPICS = '/gravity', '/coriolis', '/mass_matrix', '/external_torque', '/tf'
-STATES = 300
+STATES = 160
 
 
 def follow(both, motion, count):
@@ -159,7 +159,7 @@ def test_states_that_cannot_be_completed_are_reported(pair, files):
     assert 'the joints with sensors do not determine the other joints' in texts[1]
 
 
-@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('seed', range(2))
 def test_states_of_a_loop_in_any_order(pair, files, seed):
     """Refused and partial messages leave what they must, and the clock may go back."""
     both = pair(description=FOUR_BAR, model_state=[''], loop_closures=files('actuated: [a]'))
@@ -277,7 +277,7 @@ def test_a_filtered_reduced_wrench_needs_no_python(pair):
             both.wait(float(random.choice([0.001, 0.002, 0.004])))
             q = middle * (k % 50 > 5)  # stretched out: fewer directions
             both.send(q=q + 1e-3 * k, v=np.full(8, 0.1), tau=random.uniform(-20.0, 20.0, 8))
-        assert both.loop.outcomes[-70:] == ['done'] * 70
+        assert both.loop.outcomes[-35:] == ['done'] * 35
         both.wait(3.0)
     for topic in topics:
         assert len([name for name, _ in both.published if name.endswith(topic)]) > STATES // 2
@@ -307,12 +307,12 @@ def test_the_motion_of_a_wrist_sensor_needs_no_python(pair):
             follow(both, swing(middle, 0.01, 20.0), 1)
             if k % 3 == 0:
                 measure(random.normal())
-        assert both.loop.outcomes[-90:] == ['done'] * 90
+        assert both.loop.outcomes[-45:] == ['done'] * 45
         both.wait(0.001)
         both.send(q=middle, v=np.full(8, np.nan))
         measure(1.0)
     for topic in topics:
-        assert len([name for name, _ in both.published if name.endswith(topic)]) > STATES // 5
+        assert len([name for name, _ in both.published if name.endswith(topic)]) > STATES // 6
 
 
 def tare_of(node):

@@ -20,7 +20,7 @@ if not sys.platform.startswith('linux'):
 
 from support.paths import ROOT
 
-SEQUENCE = 'test/nodes/hosting/test_compiled_loop.py::test_random_sequences[2]'
+SEQUENCE = 'test/nodes/hosting/test_compiled_loop.py::test_random_sequences[0]'
 ALLOCATORS = {'MALLOC_PERTURB_': '165', 'PYTHONMALLOC': 'malloc_debug'}
 
 
@@ -42,10 +42,9 @@ def run(*command):
     return found.stdout
 
 
-@pytest.mark.parametrize('seed', [1, 6])
-def test_ends_in_any_order(ros_domain, seed):
+def test_ends_in_any_order(ros_domain):
     """Publisher, subscription, node, context and channels, while the thread of the loop works."""
-    found = run('test/support/loop_ends.py', str(ros_domain), str(seed))
+    found = run('test/support/loop_ends.py', str(ros_domain), '6')
     assert found.endswith('ended\n')
 
 

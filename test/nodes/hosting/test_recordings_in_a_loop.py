@@ -21,7 +21,7 @@ class Played:
     """A node with simulated time, to which a recording is played."""
 
     def __init__(self, monkeypatch):
-        self.bench = Bench(monkeypatch, gravity=[0.0, -9.81, 0.0])
+        self.bench = Bench(monkeypatch, backend='native', gravity=[0.0, -9.81, 0.0])
         self.clock = self.bench.node.get_clock()
         self.clock._set_ros_time_is_active(True)
         self.bench.describe(urdf_path('planar_2r').read_text())
@@ -51,13 +51,13 @@ def played(monkeypatch, keep):
     return keep(Played(monkeypatch))
 
 
-@pytest.mark.parametrize('milliseconds', [100, 300, 2000])
+@pytest.mark.parametrize('milliseconds', [100, 2000])
 @pytest.mark.parametrize('is_late', [False, True])
 @pytest.mark.parametrize('clock_first', [True, False])
 def test_each_loop_is_processed(played, milliseconds, is_late, clock_first):
     """Also if a message of the loop before arrives after the jump, or the clock comes late."""
     step = 10 if milliseconds < 500 else 50
-    for loop in range(4):
+    for loop in range(3):
         answers = 0
         for k in range(0, milliseconds, step):
             stamp = START + k * MS
@@ -72,9 +72,9 @@ def test_each_loop_is_processed(played, milliseconds, is_late, clock_first):
                 late = START + milliseconds * MS
                 assert played.send(late, [9.0, 9.0]) == []
         assert answers >= milliseconds // step - (not clock_first)
-    assert played.count(Reason.TIME_RESET) >= 3
+    assert played.count(Reason.TIME_RESET) >= 2
     if is_late or (milliseconds < 500 and not clock_first):
-        assert played.count(Reason.OUT_OF_ORDER) >= 3
+        assert played.count(Reason.OUT_OF_ORDER) >= 2
 
 
 def test_messages_ahead_of_the_clock_are_used_when_it_has_passed_the_end(played):

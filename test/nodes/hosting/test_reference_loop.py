@@ -145,12 +145,12 @@ def test_a_trajectory_is_followed_without_python(followed):
     made.set(joints=made.both.joints[:5])
     made.states(40)
     before = len(made.both.loop.outcomes)
-    made.follow(2.0)
-    made.states(450)
+    made.follow(1.0)
+    made.states(200)
     assert made.source == 'reference'
-    made.states(300)
+    made.states(230)
     assert made.source == 'measured state'
-    assert Counter(made.both.loop.outcomes[before:]) == {'done': 750}
+    assert Counter(made.both.loop.outcomes[before:]) == {'done': 430}
 
 
 def test_commands_of_drives_need_no_python(followed):

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.nodes.hosting.velocity_check import VelocityCheck
+from screw_dynamics_ros.ros.joint_states import reported_states
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Policies
-from screw_dynamics_ros.ros.joint_states.reported_states import BLOCK_NS, MAX_STATES
+from screw_dynamics_ros.ros.joint_states.reported_states import BLOCK_NS
 
 START = 1_700_000_000_000_000_000
 JOINTS = ('a', 'b')
@@ -56,7 +57,7 @@ class Stream:
 
 
 @pytest.mark.parametrize('text', FACTORS)
-@pytest.mark.parametrize('rate', [50.0, 1000.0])
+@pytest.mark.parametrize('rate', [50.0, 250.0])
 def test_faults_are_found_in_the_first_block(text, rate):
     """2 s of stamps in which the joint moves by 0.05 rad/s or more for the most part."""
     stream = Stream(rate)
@@ -85,11 +86,13 @@ def test_verdicts_count_motion_and_not_time():
     assert resting.send(3000) == {}
 
 
-def test_a_block_is_complete_when_its_memory_is_full():
-    stream = Stream(8000.0)
+def test_a_block_is_complete_when_its_memory_is_full(monkeypatch):
+    size = 256
+    monkeypatch.setattr(reported_states, 'MAX_STATES', size)
+    stream = Stream(500.0)
     stream.factor = -1.0
-    assert 4 * MAX_STATES * stream.step > 1e-9 * BLOCK_NS > MAX_STATES * stream.step
-    assert stream.send(5 * MAX_STATES) == {'a': 'of the opposite sign'}
+    assert 4 * size * stream.step > 1e-9 * BLOCK_NS > size * stream.step
+    assert stream.send(5 * size) == {'a': 'of the opposite sign'}
 
 
 def test_wrong_velocities_count_as_missing_until_they_are_right():
@@ -114,10 +117,10 @@ def test_wrong_velocities_count_as_missing_until_they_are_right():
 
 def test_later_faults_are_found_too():
     """Of 16 s of right velocities 2 s are compared."""
-    stream = Stream()
-    assert stream.send(2000) == {}
+    stream = Stream(100.0)
+    assert stream.send(400) == {}
     stream.factor = -1.0
-    assert stream.send(10000) == {'a': 'of the opposite sign'}
+    assert stream.send(2000) == {'a': 'of the opposite sign'}
 
 
 @pytest.mark.parametrize('policy', ['reject', 'zero', 'hold'])
@@ -200,7 +203,7 @@ class Defect:
 
 
 @pytest.mark.parametrize('kind', [name for name in vars(Defect) if not name.startswith('_')])
-@pytest.mark.parametrize('amplitude', [0.02, 0.5, 2.0])
+@pytest.mark.parametrize('amplitude', [0.02, 2.0])
 def test_right_velocities_cause_no_alarm(kind, amplitude):
     """In two blocks."""
     stream = Stream(amplitude=amplitude, defects=Defect(kind, seed=1))

@@ -319,7 +319,7 @@ class Requests(RuleBasedStateMachine):
 
 def test_codes_in_any_order(bench):
     Requests.bench = bench
-    run_sequences(Requests, 12, few=8)
+    run_sequences(Requests, 12, few=5)
     bench.clock.offset += 10.0  # no state for other tests
     bench.describe(ROBOT)
 

@@ -10,7 +10,7 @@ import pytest
 from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Vector3, Wrench, WrenchStamped
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, Header
+from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from screw_dynamics_ros.core import Robot
@@ -66,46 +66,11 @@ def test_efforts_are_exactly_those_of_the_command(driver, robot):
     assert (np.sign(v) == np.sign(robot.forward_dynamics(START, np.zeros(3), tau))).all()
 
 
-def test_efforts_time_out_and_the_posture_is_held(driver, robot):
-    """In time of the simulation: a command on one joint only lets the others go on."""
-    driver.command('effort', *robot.gravity_torques(START) + [100.0, 0.0, 0.0])
-    message = joint_command(['elbow'], position=[0.0])
-    driver.answer(JointState, 'joint_commands', message)
-    q, v, _ = repeat(60, lambda: driver.answer(JointState, 'joint_commands', message))
-    assert q[0] > 0.002
-    np.testing.assert_allclose(v, 0.0, atol=1e-3)
-
-
 def test_positions_are_reached_and_held(driver, robot):
     wanted = np.array([0.4, -0.6, 0.08])
     q, _, tau = repeat(90, lambda: driver.command('position', *wanted))
     np.testing.assert_allclose(q, wanted, atol=1e-4)
     np.testing.assert_allclose(tau, robot.gravity_torques(wanted), atol=0.05)
-
-
-def test_a_position_needs_no_repetition(driver):
-    """It is held when effort and velocity commands would have ended."""
-    driver.command('position', 0.3, 0.0, 0.05)
-    message = joint_command(['finger'], effort=[0.0])
-    q = repeat(60, lambda: driver.answer(JointState, 'joint_commands', message))[0]
-    assert q[0] == pytest.approx(0.3, abs=1e-3)
-
-
-def test_velocities_are_followed(driver):
-    _, v, _ = repeat(40, lambda: driver.command('velocity', 0.5, -0.25, 0.01))
-    np.testing.assert_allclose(v, [0.5, -0.25, 0.01], atol=1e-3)
-
-
-def test_ragged_arrays_are_resolved_by_the_ros2_control_tags(driver):
-    """As joint_state_topic_hardware_interface sends them: position for two joints, effort for one.
-
-    The velocity of the elbow is one that no controller has claimed.
-    """
-    message = joint_command(position=[0.3, 0.07], velocity=[np.nan], effort=[1.25])
-    q, _, tau = repeat(50, lambda: driver.answer(JointState, 'joint_commands', message))
-    assert tau[1] == 1.25
-    assert q[2] == pytest.approx(0.07, abs=1e-3)
-    assert abs(q[0] - 0.3) < 0.1  # the elbow falls and pulls
 
 
 def test_position_with_velocity_is_followed_without_lag(driver):
@@ -153,30 +118,12 @@ def test_a_trajectory_is_interpolated_in_time(driver):
     np.testing.assert_allclose(q[-1], [0.0, 0.8, 0.05], atol=2e-3)
 
 
-@pytest.mark.parametrize(
-    ('topic', 'kind', 'message', 'reason'),
-    [
-        ('effort_commands', Float64MultiArray, Float64MultiArray(data=[1.0]), 'expected 3 finite'),
-        (None, JointState, joint_command(['knee'], effort=[1.0]), "joint 'knee'"),
-        (
-            'joint_trajectory',
-            JointTrajectory,
-            trajectory(['elbow']),
-            'the trajectory has no points',
-        ),
-    ],
-)
-def test_bad_commands_are_refused_and_the_simulation_goes_on(driver, topic, kind, message, reason):
+def test_a_bad_command_is_refused_and_the_simulation_goes_on(driver):
     """A refused command is no answer; the next good one is."""
-    topic = f'simulator/{topic}' if topic else 'joint_commands'
-    driver.send(kind, topic, message)
-    driver.report(1, f'refused {topic.replace("simulator", "~")}', reason)
-    good = {
-        Float64MultiArray: Float64MultiArray(data=START),
-        JointState: joint_command(['elbow'], position=[0.0]),
-        JointTrajectory: trajectory(['elbow'], (0.1, [0.0], [0.0])),
-    }[kind]
-    driver.answer(kind, topic, good)
+    topic = 'simulator/joint_trajectory'
+    driver.send(JointTrajectory, topic, trajectory(['elbow']))
+    driver.report(1, 'refused ~/joint_trajectory', 'the trajectory has no points')
+    driver.answer(JointTrajectory, topic, trajectory(['elbow'], (0.1, [0.0], [0.0])))
     assert driver.stamps == [PERIOD, 2 * PERIOD]
     driver.report(0)
 

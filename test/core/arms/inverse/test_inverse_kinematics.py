@@ -40,7 +40,7 @@ def check(robot, result, links, targets, *, limits=True):
 def test_reachable_poses_are_reached_within_limits(name, describe, links):
     """B-003: 99.5 % of random reachable poses, to 1e-9, joints within limits; none is wrong."""
     robot = Robot(describe())
-    targets = reachable_poses(robot, links, 100)
+    targets = reachable_poses(robot, links, 50)
     solved = 0
     for target in targets:
         result = robot.inverse_kinematics(target, links)

@@ -14,7 +14,7 @@ from screw_dynamics_ros.core.simulation import ContactPoint, Plane, SimulatedRob
 from support.robots import urdf_path
 from support.teleoperation import DAMPING, START, STEP, STIFFNESS, TIP, Pairs, low_cost_arm
 
-SEQUENCES = int(os.environ.get('TELEOPERATION_SEQUENCES', '40'))
+SEQUENCES = int(os.environ.get('TELEOPERATION_SEQUENCES', '20'))
 DELAYS = np.array([0, 10, 25, 50])  # steps
 K, D = 240.0, 0.5
 
@@ -45,9 +45,9 @@ def largest_balance(delay, round_trip, steps=2500):
     return largest
 
 
-@pytest.mark.parametrize('delay', [10, 50])
-def test_stored_energy_is_at_most_the_work_of_the_hands(delay):
+def test_stored_energy_is_at_most_the_work_of_the_hands():
     """With the delay there and back and two periods; without, the coupling makes energy."""
+    delay = 50
     round_trip = 2.0 * delay * STEP
     assert largest_balance(delay, round_trip + 2.0 * STEP) < 1e-6
     assert largest_balance(delay, 0.0) > 1.0

@@ -412,7 +412,7 @@ def test_a_bad_law_does_not_refuse_descriptions(control, tmp_path):
     start = made.q.copy()
     made.torque()
     made.q = made.q - 0.1
-    for k, result in enumerate(('"text"', 'None', '1j * state.q', '["text"] * 6', '[1j] * 6')):
+    for k, result in enumerate(('"text"', '1j * state.q')):
         path.write_text(text.replace('1.0 * parameters.gain * (reference.q - state.q)', result))
         os.utime(path, ns=(0, k))
         made.load()

@@ -66,8 +66,7 @@ def reference(made):
     return made.part.status().values['reference']
 
 
-@pytest.mark.parametrize('seconds', [0.0, 0.2])
-@pytest.mark.parametrize('law', ['joint_impedance', 'computed_torque'])
+@pytest.mark.parametrize(('law', 'seconds'), [('joint_impedance', 0.0), ('computed_torque', 0.2)])
 def test_the_end_of_a_reference_holds_where_it_ended(control, law, seconds):
     made = control(law)
     made.torque()
@@ -248,7 +247,7 @@ def step_of_stamps(made, seconds):
 
 
 @pytest.mark.parametrize('kind', ['python', 'compiled'])
-@pytest.mark.parametrize('step', [-0.7, 0.6, -100.0])
+@pytest.mark.parametrize('step', [0.6, -100.0])
 def test_a_step_of_the_clock_is_a_loss_for_a_law_with_a_memory(control, tmp_path, step, kind):
     path = tmp_path / 'laws.py'
     write(path, STIFF.replace('TORQUES', f'{SPRINGS} + memory.integral'), 1)
@@ -289,7 +288,7 @@ def test_a_law_without_memory_goes_on_when_the_clock_steps(control):
 
 
 @pytest.mark.parametrize('is_ended', [False, True])
-@pytest.mark.parametrize('step', [-100.0, -0.7, 0.6, 50.0])
+@pytest.mark.parametrize('step', [-100.0, 0.6])
 def test_a_trajectory_does_not_jump_when_the_clock_steps(control, step, is_ended):
     """It ends; the arm holds where it is."""
     made = control('joint_impedance', max_delay=0.0, blend_time=0.1)
@@ -360,11 +359,11 @@ def test_of_many_target_poses_one_is_converted_for_each_state(control, monkeypat
         real_time.sleep(0.001)
     message = PoseStamped()
     message.pose.orientation.w = 1.0
-    for k in range(200):
+    for k in range(50):
         message.pose.position.x = k * 1e-3
         publisher.publish(message)
     states = 0
-    while made.part._targets.pose[3] < 0.199:
+    while made.part._targets.pose[3] < 0.049:
         assert real_time.monotonic() < end
         made.part._targets._topics[0].look()
         assert made.torque() is not None

@@ -18,7 +18,7 @@ from support.controlled import TOOL
 from support.messages import pose_message, wrench_message
 from support.moving_arm import LAW_NAMES, LAWS_OF_JOINTS, LAWS_WITH_LINK, PERIOD, MovingArm
 
-SEQUENCES = int(os.environ.get('MOTION_SEQUENCES', '10'))
+SEQUENCES = int(os.environ.get('MOTION_SEQUENCES', '5'))
 EVENT_COUNT = 12  # of a sequence
 MAX_DISPLACEMENT = 1e-3  # rad
 MAX_DISTANCE = 3e-3  # rad, of the joints from where the reference ended, at rest

@@ -16,15 +16,12 @@ from support.host_bench import Bench, Outputs, serialized
 from support.residual_models import some_model
 from support.robots import urdf_path
 
-ARM, TIP, MS = urdf_path('panda').read_text(), 'panda_hand_tcp', 1_000_000
-Q = np.array([0.3, -0.5, 0.2, -2.0, 0.4, 1.6, 0.7, 0.02])
-COVARIANCE = 'external_torque_covariance'
-TOPICS = {
-    'external_torque': '/external_torque',
-    COVARIANCE: f'/{COVARIANCE}',
-    f'wrench/{TIP}': f'/wrench/{TIP}',
-    f'singularity/{TIP}': f'/singularity/{TIP}',
+MS = 1_000_000
+ARMS = {
+    'planar_2r': ('tip', np.array([0.3, -0.5])),
+    'panda': ('panda_hand_tcp', np.array([0.3, -0.5, 0.2, -2.0, 0.4, 1.6, 0.7, 0.02])),
 }
+COVARIANCE = 'external_torque_covariance'
 SETTINGS = {
     'observer_time_constant': 0.002,
     'observer_model_deviation': [0.5],
@@ -39,21 +36,20 @@ def bench(monkeypatch, keep):
     made = keep(Bench(monkeypatch, Outputs, 'all', backend='reference'))
     made.host.states.look_for_drivers = lambda: None
     made.host.states.has_one_driver = True
-    made.describe(ARM)
     return made
 
 
-def joint_states(n):
+def joint_states(start):
     """Return steps [ns] and joint states: pauses, missing numbers, singular configurations."""
     random = np.random.default_rng(5)
     steps = random.integers(1 * MS, 3 * MS, 60)
     steps[35] += 700 * MS
-    s = np.cumsum(steps)[:, None] * 1e-9
+    s, n = np.cumsum(steps)[:, None] * 1e-9, len(start)
     rate, phase = random.uniform(1.0, 4.0, (2, n))
-    q, v = Q + 0.5 * np.sin(rate * s + phase), 0.5 * rate * np.cos(rate * s + phase)
+    q, v = start + 0.5 * np.sin(rate * s + phase), 0.5 * rate * np.cos(rate * s + phase)
     q[50:53] = 0.0
     tau = random.normal(0.0, 20.0, (60, n))
-    v[20, 3], tau[27:29, 1] = np.nan, np.nan
+    v[20, -1], tau[27:29, 1] = np.nan, np.nan
     return steps, q, v, tau
 
 
@@ -67,19 +63,22 @@ def numbers(channel, data):
 
 
 @pytest.mark.parametrize(
-    ('observer', 'delay', 'has_model'),
+    ('arm', 'observer', 'delay', 'has_model'),
     [
-        *((name, 0.004, False) for name in OBSERVERS),
-        ('static', 0.0, False),
-        *((name, 0.004, True) for name in OBSERVERS),
+        *(('planar_2r', name, 0.004, False) for name in OBSERVERS),
+        ('panda', 'static', 0.0, False),
+        *(('planar_2r', name, 0.004, True) for name in OBSERVERS if name != 'kalman'),
+        ('panda', 'kalman', 0.004, True),
     ],
 )
-def test_annotated_numbers_are_those_of_nodes(bench, observer, delay, has_model):
-    robot = Robot.from_urdf(ARM, backend='reference')
+def test_annotated_numbers_are_those_of_nodes(bench, arm, observer, delay, has_model):
+    text, (tip, start) = urdf_path(arm).read_text(), ARMS[arm]
+    bench.describe(text)
+    robot = Robot.from_urdf(text, backend='reference')
     values = {'observer': observer, 'effort_delay': delay, **SETTINGS}
-    of_links = {'frames': [TIP], 'characteristic_length': 0.3, 'singularity_rate': 1e3}
+    of_links = {'frames': [tip], 'characteristic_length': 0.3, 'singularity_rate': 1e3}
     for node, changes in (
-        (bench.part.nodes[1], {**values, 'frames': [TIP]}),
+        (bench.part.nodes[1], {**values, 'frames': [tip]}),
         (bench.node, {'velocity_policy': 'reject', **of_links}),
     ):
         changed = [Parameter(name, value=value) for name, value in changes.items()]
@@ -90,8 +89,11 @@ def test_annotated_numbers_are_those_of_nodes(bench, observer, delay, has_model)
     if has_model:
         (group,) = [each for each in bench.host.builder.groups if hasattr(each, '_tare')]
         group._tare.residuals._use(some_model(n=robot.nv, turning=(1,) * robot.nv))
-    steps, q, v, tau = joint_states(len(names))
-    published = {name: {} for name in TOPICS}
+    steps, q, v, tau = joint_states(start)
+    topics = ['external_torque', COVARIANCE, f'singularity/{tip}']
+    if robot.nv >= 6:  # less do not determine a wrench
+        topics.append(f'wrench/{tip}')
+    published = {name: {} for name in topics}
     samples, mapper = [], states.mapper
     for step, *given in zip(steps, q, v, tau):
         bench.clock.offset += step * 1e-9
@@ -106,8 +108,8 @@ def test_annotated_numbers_are_those_of_nodes(bench, observer, delay, has_model)
         samples.append((mapper.stamp, *(x.copy() for x in state), mapper.restarted))
         sent = dict(bench.sent)
         for channel in states.channels:
-            for name, end in TOPICS.items():
-                if channel.topic.endswith(end) and channel.topic in sent:
+            for name in topics:
+                if channel.topic.endswith(f'/{name}') and channel.topic in sent:
                     published[name][k] = numbers(channel, sent[channel.topic])
 
     settings = AnnotationSettings(
@@ -118,7 +120,7 @@ def test_annotated_numbers_are_those_of_nodes(bench, observer, delay, has_model)
     annotator = Annotator(
         robot,
         ('external_torque', 'wrench', 'singularity'),
-        [TIP],
+        [tip],
         settings=settings,
         residual=model,
     )
