@@ -86,11 +86,12 @@ class OtherTransforms:
         else:
             is_own = self._own_empty > 0
             self._own_empty -= is_own
-        content = frozenset(each.child_frame_id for each in message.transforms)
-        if is_own or content in self._seen or len(self._seen) >= MAX_MESSAGES:
+        if is_own:
             return
-        self._seen.add(content)
+        content = frozenset(each.child_frame_id for each in message.transforms)
         self._must_ask |= not self._has_just_asked and not content & self._frames
+        if len(self._seen) < MAX_MESSAGES:
+            self._seen.add(content)
 
     def found(self) -> list[str]:
         """Return the names of other nodes that publish the frames, empty without one."""

@@ -142,7 +142,7 @@ INCIDENTS = {
     ),
     'overflow': (
         lambda load, now: load.overflowed(now),
-        'positions or velocities are too large: 1 states without results so far',
+        'positions or velocities that are too large: 1 states without results so far',
     ),
     'unreadable': (
         lambda load, now: load.unreadable(now, ValueError('a\nb')),

@@ -268,3 +268,14 @@ def test_until_it_is_known_who_is_left_nothing_changes():
     del machine.graph.latched['one']
     assert machine.others.found() == ['/one', '/two']
     assert machine.others.found() == []
+
+
+def test_frames_that_are_sent_and_taken_back_at_once_are_no_rival():
+    rivals = Rivals()
+    for name in ('one', 'two'):
+        rivals.graph.start(name)
+    for content in ((), ('tool',), ()):
+        rivals.graph.send('one', frames(*content))
+        if not content:
+            found = [rivals.others.found() for _ in range(4)]
+    assert found[-1] == []
