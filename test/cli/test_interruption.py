@@ -206,3 +206,23 @@ def test_a_file_is_written_as_a_whole(tmp_path, monkeypatch):
         write_whole(path, b'later')
     assert path.read_text() == 'after'
     assert {each.name for each in tmp_path.iterdir()} == {'a.yaml', 'b', 'link.yaml'}
+
+
+INTERRUPTED_TEXT = """
+import argparse, os, signal, sys
+from screw_dynamics_ros.cli.command_line import execute, heed_interrupts
+
+def run(options):
+    heed_interrupts()
+    exec('os.kill(os.getpid(), signal.SIGINT); [None for _ in iter(int, 1)]')
+
+sys.exit(execute('a command', lambda given: argparse.Namespace(), run, []))
+"""
+
+
+def test_an_interrupt_in_exec_ends_with_the_same_status(tmp_path):
+    """CPython notes it, and ends a module by a signal after the command has ended."""
+    (tmp_path / 'program.py').write_text(INTERRUPTED_TEXT)
+    words = [sys.executable, '-m', 'program']
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, '\na command: interrupted\n')

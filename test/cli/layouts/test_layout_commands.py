@@ -44,13 +44,14 @@ DEADLINE = 300.0  # s; only a failing test waits that long
 
 # Replaces rviz2 and the others, which no wheel has: prints its arguments and its layout, and waits.
 PROGRAM = """#!{python}
-import signal, sys
+import signal, sys, time
 signal.signal(signal.SIGINT, lambda *_: sys.exit(7))
 print(' '.join(sys.argv[1:]), flush=True)
 for word in sys.argv[1:]:
     if word.endswith(('.rviz', '.xml')):
         print(open(word).read(), flush=True)
-signal.pause()
+while True:
+    time.sleep(0.05)  # a signal just before signal.pause() would be slept through
 """
 
 
