@@ -440,6 +440,8 @@ def test_kernels_of_other_modules(backend):
     of_one = compiled_into(kernel)
     of_one(c, c, total, product)
     assert (total.tolist(), product) == ([2.0, 4.0, 6.0], 14.0)
+    with pytest.raises(TypeError, match='out'):
+        of_one(c, c, total, product, out=(total, product))
     with pytest.raises(ArgumentError, match=r'x must have shape \(3,\), got \(1, 3\)'):
         of_one(c[None], c, total[None], product[None])
 

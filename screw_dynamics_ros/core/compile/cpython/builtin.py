@@ -74,7 +74,7 @@ class CallTable:
         arrays = sum(not address for _, address in inputs)
         words[code.ARRAYS] = arrays + len(shapes) * (result == code.IN_PLACE)
         words[code.RESULT], words[code.KEYWORDS] = result, keywords
-        words[code.OPTIONS], words[code.DEFAULTS] = options, default is not None
+        words[code.OPTIONS] = options
         words[code.HAS_GRAVITY] = any(address for _, address in inputs)
         words[code.FIRST_OUTPUT] = code.FIRST + code.INPUT * len(inputs)
         words[code.BY_FIRST], words[code.BY_SECOND] = id(self._by_first), id(self._by_second)

@@ -33,12 +33,12 @@ from .layout import (
 )
 
 # Words of a table: addresses of objects; numbers of inputs, outputs, arguments that are arrays;
-# kind of the result; options, of which the last has a default; whether there are keywords.
+# kind of the result; number of options; whether there are keywords.
 ARRAY, FLOAT64, NONE, TUPLE, OUT, GRAVITY, FALLBACK, FALLBACK_CODE = range(8)
-INPUTS, OUTPUTS, ARRAYS, RESULT, OPTIONS, DEFAULTS, KEYWORDS, HAS_GRAVITY = range(8, 16)
+INPUTS, OUTPUTS, ARRAYS, RESULT, OPTIONS, KEYWORDS, HAS_GRAVITY = range(8, 15)
 #: Kernels by no, one and two options: a record, dicts of the addresses of records.
-ONLY, BY_FIRST, BY_SECOND = range(16, 19)
-FIRST_OUTPUT, FIRST = 19, 20  # the word where outputs begin, and the first of inputs
+ONLY, BY_FIRST, BY_SECOND = range(15, 18)
+FIRST_OUTPUT, FIRST = 18, 19  # the word where outputs begin, and the first of inputs
 #: Words of an input: size, address of a constant or 0, whether it is equal for all samples.
 SIZE, CONSTANT, UNIFORM, INPUT = 0, 1, 2, 3
 MOST_AXES = 4
@@ -171,7 +171,7 @@ def read_keywords(table: Ints, args: Ints, nargs: int, kwnames: int, keywords: I
 @typed
 def look_up(table: Ints, args: Ints, options: int) -> int:
     """Return the address of the record for the options after the arrays, 0 if there is none."""
-    if options > table[OPTIONS] or options < table[OPTIONS] - table[DEFAULTS]:
+    if options < 1 or options > table[OPTIONS]:
         return 0
     found = table[BY_FIRST]
     if options == 2:
