@@ -17,7 +17,7 @@ computations it releases the GIL.
 from __future__ import annotations
 
 from ..typed.external import External, Signature, address_of
-from ..typed.functions import Ints, typed
+from ..typed.functions import Bytes, Ints, typed
 from ..typed.memory import bytes_at, floats_at, ints_at, local_ints, read_i32, read_i64
 from .layout import (
     C_CONTIGUOUS_AND_ALIGNED,
@@ -53,7 +53,6 @@ SINGLE, STACKED, LONGEST, BRIEF, SMALL, NEW, RECORD = range(7)
 
 MOST_ARRAYS, GRAVITY_SIZE = 64, 3
 UNSUPPORTED, NO_STACK = -2, -1
-VALID_OUTPUT = C_CONTIGUOUS_AND_ALIGNED | WRITEABLE
 
 VECTORCALL = Signature(('address', 'address', 'i64', 'address'), 'address')
 RUN_SINGLE = Signature(('address',), 'void')
@@ -210,9 +209,7 @@ def read_inputs(
             array = args[given]
             given += 1
         data = bytes_at(array)
-        if read_i64(data, TYPE) != table[ARRAY] or read_i64(data, DESCR) != table[FLOAT64]:
-            return UNSUPPORTED
-        if read_i32(data, FLAGS) & C_CONTIGUOUS_AND_ALIGNED != C_CONTIGUOUS_AND_ALIGNED:
+        if not is_plain(table, data, C_CONTIGUOUS_AND_ALIGNED):
             return UNSUPPORTED
         axes = read_i32(data, ND)
         lengths = ints_at(read_i64(data, DIMENSIONS))
@@ -225,6 +222,14 @@ def read_inputs(
             return UNSUPPORTED
         addresses[k] = read_i64(data, DATA)
     return samples
+
+
+@typed
+def is_plain(table: Ints, data: Bytes, flags: int) -> bool:
+    """Whether an object is a float64 array with the flags."""
+    if read_i64(data, TYPE) != table[ARRAY] or read_i64(data, DESCR) != table[FLOAT64]:
+        return False
+    return read_i32(data, FLAGS) & flags == flags
 
 
 @typed
@@ -252,9 +257,7 @@ def read_outputs(
         elif table[RESULT] == IN_PLACE:
             array = args[table[ARRAYS] - table[OUTPUTS] + k]
         data = bytes_at(array)
-        if read_i64(data, TYPE) != table[ARRAY] or read_i64(data, DESCR) != table[FLOAT64]:
-            return False
-        if read_i32(data, FLAGS) & VALID_OUTPUT != VALID_OUTPUT:
+        if not is_plain(table, data, C_CONTIGUOUS_AND_ALIGNED | WRITEABLE):
             return False
         lengths = ints_at(read_i64(data, DIMENSIONS))
         first = 0 if samples == NO_STACK else 1
