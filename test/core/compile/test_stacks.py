@@ -447,6 +447,21 @@ def test_kernels_of_other_modules(backend):
 
 
 @needs_llvmlite
+def test_functions_of_many_arrays_are_builtin():
+    """As those of all outputs of a robot with many links."""
+    specification = KernelSpecification(
+        'multiples', (('x', 2),), lambda x: tuple(k * x for k in range(100))
+    )
+    kernel = make_kernel(specification, 'native')
+    run, call, x = compiled_into(kernel), compiled_call(kernel), np.array([1.0, -2.0])
+    outputs = [np.empty(2) for _ in range(100)]
+    run(x, *outputs)
+    for found in (outputs, call(x), call(x)):
+        assert np.array(found).tolist() == [[k, -2.0 * k] for k in range(100)]
+    assert {type(run), type(call)} == {type(len)}
+
+
+@needs_llvmlite
 def test_stacks_leave_no_trace():
     """References are as they were after calls of all kinds, refused ones included."""
     chain = build('tree', 'native')

@@ -51,7 +51,7 @@ SEVERAL, ALONE, IN_PLACE = range(3)
 #: others.
 SINGLE, STACKED, LONGEST, BRIEF, SMALL, NEW, RECORD = range(7)
 
-MOST_ARRAYS, GRAVITY_SIZE = 64, 3
+MOST_ARRAYS, GRAVITY_SIZE = 256, 3
 UNSUPPORTED, NO_STACK = -2, -1
 
 VECTORCALL = Signature(('address', 'address', 'i64', 'address'), 'address')
