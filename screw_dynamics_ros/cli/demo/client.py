@@ -134,6 +134,8 @@ class Client:
         self._recording = DemoRecording(
             joints, chain[0].header.frame_id, self._tool, fixed, time.time_ns(), decoders
         )
+        # On a busy machine joint states may lag behind: their outputs have been received before.
+        self._recording.begin = max(decoders[name](self._latest[name])[0] for name in STAMPED)
         return self._recording
 
     @property

@@ -173,6 +173,8 @@ class DemoRecording:
         'jacobian' of the tool row by row; 'applied' with the commanded force on the tool, in the
         tool frame [N]; 'external' with the true external torques of the joints; 'model_state' with
         the numbers of all `STAMPED` from ~/model_state, empty without screw_dynamics_msgs.
+    begin : int
+        Stamp after which each joint state has its outputs in the recording [ns].
     end : int or None
         Stamp of the last joint state with expected outputs [ns]; None: all joint states.
     """
@@ -190,6 +192,7 @@ class DemoRecording:
         self.root, self.tool = root, tool
         self.chain = tuple(chain)
         self.start = start
+        self.begin = 0
         self.end: int | None = None
         count = len(joints)
         widths = {

@@ -146,7 +146,8 @@ def compare_completeness(recording: DemoRecording) -> DemoComparison:
     stamps = recording.series['joint_states'].stamps()
     answered = np.zeros(len(stamps), dtype=bool)
     answered[recording.latency()[0]] = True
-    due = stamps <= (stamps.max(initial=0) if recording.end is None else recording.end)
+    end = stamps.max(initial=0) if recording.end is None else recording.end
+    due = (stamps > recording.begin) & (stamps <= end)
     return DemoComparison(
         'joint states without all outputs', 100.0 * mean(~answered[due]), LIMITS['lost'], '%'
     )
