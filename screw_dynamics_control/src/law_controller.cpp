@@ -480,9 +480,8 @@ private:
   std::unique_ptr<LawRunner> runner_;
   std::recursive_mutex configuring_;
   Names own_;  // parameters
-  bool is_declaring_ = false, is_new_ = false;
+  bool is_declaring_ = false, is_new_ = false, requires_change_ = false;
   std::vector<double> states_;
-  bool requires_change_ = false;
   std::vector<std::size_t> state_places_, command_places_;
   double now_ = 0.0, state_time_ = 0.0;
   std::atomic<Outcome> outcome_{Outcome::keep};

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import screw_dynamics_ros
-from support.paths import DOC
+from support.paths import DOC, ROOT
 
 PACKAGE = Path(screw_dynamics_ros.__file__).parent
 NAME = PACKAGE.name
@@ -156,6 +156,14 @@ def test_no_test_file_has_the_name_of_another():
     """pytest refuses to collect the second one."""
     names = [file.name for file in (DOC.parent / 'test').rglob('test_*.py')]
     assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.parametrize('folder', [PACKAGE, ROOT / 'screw_dynamics_control'])
+def test_no_file_has_more_than_500_lines(folder: Path):
+    files = [file for end in ('py', 'cpp', 'hpp') for file in folder.rglob(f'*.{end}')]
+    counts = {file: len(file.read_text(encoding='utf-8').splitlines()) for file in files}
+    assert counts
+    assert not {file: count for file, count in counts.items() if count > 500}
 
 
 def test_no_circle_of_files(imports):

@@ -15,7 +15,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 from screw_dynamics_ros import core
-from screw_dynamics_ros.core.robot import robot, robot_functions
+from screw_dynamics_ros.core.robot import robot, robot_functions, robot_problems, robot_properties
 
 CORE = Path(core.__file__).parent
 PACKAGE = 'screw_dynamics_ros'
@@ -28,6 +28,8 @@ SUBJECT = re.compile(r'^    # --- (.*?)(?:; doc/(\S+)\.md)? -+$', re.MULTILINE)
 EXCLUDED = {
     f'{PACKAGE}.core.robot.robot': 'Robot',
     f'{PACKAGE}.core.robot.robot_functions': 'RobotFunctions',
+    f'{PACKAGE}.core.robot.robot_properties': 'RobotProperties',
+    f'{PACKAGE}.core.robot.robot_problems': 'RobotProblems',
 }
 
 #: What is code on a line of a docstring, or else means something in reStructuredText only.
@@ -79,9 +81,14 @@ def subjects(module: object, name: str) -> Iterator[tuple[str, str | None, list[
 def robot_page() -> str:
     """Return the page of class Robot."""
     sections: dict[str, tuple[list[str], list[str]]] = {}
-    first, second, *others = subjects(robot, 'Robot')
-    functions = subjects(robot_functions, 'RobotFunctions')
-    for title, page, members in (first, second, *functions, *others):
+    first, *others = subjects(robot_properties, 'RobotProperties')
+    for title, page, members in (
+        *subjects(robot, 'Robot'),
+        first,
+        *subjects(robot_functions, 'RobotFunctions'),
+        *subjects(robot_problems, 'RobotProblems'),
+        *others,
+    ):
         pages, all_members = sections.setdefault(title, ([], []))
         pages += [page] if page and page not in pages else []
         all_members += members
