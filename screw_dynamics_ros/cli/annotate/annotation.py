@@ -20,6 +20,7 @@ from screw_dynamics_ros.core.description.formats import read_robot_description
 from screw_dynamics_ros.core.description.robot_description import Finding
 from screw_dynamics_ros.core.description.ros2_control import unmet_condition
 from screw_dynamics_ros.core.estimation.contact_flag import ContactFlag
+from screw_dynamics_ros.core.estimation.observers.table import described
 from screw_dynamics_ros.core.estimation.residual_model import ResidualModel
 from screw_dynamics_ros.core.estimation.residual_offset import ResidualOffset
 from screw_dynamics_ros.core.motion.trajectory import LimitExcess, smooth_motion, with_efforts
@@ -72,7 +73,7 @@ class AnnotationReport(NamedTuple):
     why_empty : str
         Reason for topics without messages.
     findings : sequence of Finding
-        Contradictions in the joint states.
+        Contradictions in the joint states, and a residual model for another observer.
     excess : sequence of LimitExcess
         Where the trajectory exceeds limits of velocity and effort.
     contacts : sequence of str
@@ -166,7 +167,7 @@ def annotate_recording(
             dict(mapper.records),
             added,
             empty,
-            motions.findings(robot.description),
+            [*motions.findings(robot.description), *residual_findings(annotator, request)],
             excess,
             contact_lines(robot, contacts, int(motion.t[0])),
             why_no_contact(contacts, empty) if 'external_torque' in annotator.outputs else '',
@@ -232,10 +233,8 @@ def annotator_for(text: str, request: Request) -> Annotator:
     """Return the annotator for a description."""
     key = text, repr(request)
     if key not in ANNOTATORS:
-        described = read_robot_description(text)
-        robot = Robot(
-            described, gravity=request.value('gravity'), drives=request.drives.drives(described)
-        )
+        read = read_robot_description(text)
+        robot = Robot(read, gravity=request.value('gravity'), drives=request.drives.drives(read))
         ANNOTATORS.clear()
         ANNOTATORS[key] = Annotator(
             robot,
@@ -256,6 +255,14 @@ def residual_of(robot: Robot, request: Request) -> ResidualModel | None:
     folder = DataFolder(request.value('data_folder'))
     found = residual_recordings.read(folder, name, joints, request.settings.effort_terms)
     return residual_recordings.model_of(name, found, robot, joints)
+
+
+def residual_findings(annotator: Annotator, request: Request) -> list[Finding]:
+    """Return what is wrong with the residuals for the observer of the request."""
+    found = annotator.residual
+    fault = '' if found is None else found.other_observer(described(vars(request.settings)))
+    remedy = 'set these parameters, or fit it again with identify --residual --observer'
+    return [Finding.warning('residual_map', fault, remedy)] if fault else []
 
 
 def read_states(

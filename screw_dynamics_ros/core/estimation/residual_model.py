@@ -172,6 +172,14 @@ class ResidualModel(Record):
         """Whether the model has features."""
         return len(self.last) > 0
 
+    def other_observer(self, observer: str) -> str:
+        """Return why variances and tails do not hold for an observer, as `described`, or ''."""
+        if not self.has_memory or self.observer == observer:
+            return ''
+        return (
+            f'variances of the residual model are for observer {self.observer}, not for {observer}'
+        )
+
     def restart(self) -> None:
         """Forget the motion so far."""
         self.is_running = False

@@ -10,7 +10,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.cli.annotate.annotation import AnnotationReport, residual_of, why_empty
+from screw_dynamics_ros.cli.annotate.annotation import (
+    AnnotationReport,
+    residual_findings,
+    residual_of,
+    why_empty,
+)
 from screw_dynamics_ros.cli.annotate.command import lines, parse, request_of
 from screw_dynamics_ros.cli.annotate.request import Request, parameter_values
 from screw_dynamics_ros.cli.command_line import UnusableError
@@ -18,6 +23,8 @@ from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.annotation.settings import DEFAULT
 from screw_dynamics_ros.core.description import read_urdf
 from screw_dynamics_ros.core.estimation.effort_terms import TERMS
+from screw_dynamics_ros.core.estimation.residual_map import ResidualMap
+from screw_dynamics_ros.core.estimation.residual_model import ResidualModel
 from screw_dynamics_ros.nodes.outputs.external_wrenches.residual_recordings import (
     Recordings,
     model_text,
@@ -68,6 +75,23 @@ def test_residuals_of_a_file(tmp_path):
     assert not found('map.yaml').has_memory
     with pytest.raises(ArgumentError, match=r'other\.yaml has no poses, or does not exist'):
         found('other.yaml')
+
+
+def test_variances_for_another_observer_are_found():
+    """The file of a model says which observer they are for; maps of poses have none."""
+    model = some_model(n=2, turning=(1, 1))
+    request = Request(values=values('observer=momentum', 'observer_time_constant=0.05'))
+
+    def found(residual):
+        return [*map(str, residual_findings(SimpleNamespace(residual=residual), request))]
+
+    assert found(None) == found(ResidualModel.of_map(ResidualMap.none(2))) == []
+    model.observer = 'momentum, observer_time_constant 0.05'
+    assert found(model) == []
+    model.observer = 'momentum, observer_time_constant 0.1'
+    (line,) = found(model)
+    assert 'for observer momentum, observer_time_constant 0.1, not for momentum, observer_' in line
+    assert 'identify --residual --observer' in line
 
 
 def test_files_are_overridden():

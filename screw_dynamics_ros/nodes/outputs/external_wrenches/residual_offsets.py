@@ -317,12 +317,10 @@ class ResidualOffsets:
             status.values['residual map'] = 'none'
         else:
             found = self.model
-            now = described(self._parameters.values)
-            if found.has_memory and found.observer != now:
+            if fault := found.other_observer(described(self._parameters.values)):
                 status.warn(
-                    f'variances of the residual model are for observer {found.observer}, not for '
-                    f'{now}: set these parameters, or fit it again (~/train_residual, or identify '
-                    '--residual --observer)'
+                    f'{fault}: set these parameters, or fit it again (~/train_residual, or '
+                    'identify --residual --observer)'
                 )
             status.values['residual map'] = (
                 f'active, {self._text}'
