@@ -76,9 +76,10 @@ def execute(
         print(f'{name}: {error}', file=sys.stderr)
         return UNUSABLE
     except KeyboardInterrupt:
-        exec('')  # otherwise CPython ends by SIGINT if exec of a text was interrupted (dataclasses)
         print(f'\n{name}: interrupted', file=sys.stderr)
         return INTERRUPTED
+    finally:
+        exec('')  # otherwise CPython ends by SIGINT if exec of a text was interrupted (dataclasses)
 
 
 def exit_statuses(negative: str = '', partial: str = '') -> str:

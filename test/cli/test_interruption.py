@@ -214,15 +214,26 @@ from screw_dynamics_ros.cli.command_line import execute, heed_interrupts
 
 def run(options):
     heed_interrupts()
+    try:
+        interrupted()
+    except KeyboardInterrupt:
+        if sys.argv[1:]:
+            raise
+    return 0
+
+def interrupted():
     exec('os.kill(os.getpid(), signal.SIGINT); [None for _ in iter(int, 1)]')
 
 sys.exit(execute('a command', lambda given: argparse.Namespace(), run, []))
 """
 
 
-def test_an_interrupt_in_exec_ends_with_the_same_status(tmp_path):
+@pytest.mark.parametrize(
+    ('arguments', 'end'), [(['raise'], (130, '\na command: interrupted\n')), ([], (0, ''))]
+)
+def test_an_interrupt_in_exec_ends_with_the_same_status(tmp_path, arguments, end):
     """CPython notes it, and ends a module by a signal after the command has ended."""
     (tmp_path / 'program.py').write_text(INTERRUPTED_TEXT)
-    words = [sys.executable, '-m', 'program']
+    words = [sys.executable, '-m', 'program', *arguments]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (130, '\na command: interrupted\n')
+    assert (done.returncode, done.stderr) == end
