@@ -156,6 +156,7 @@ def following(control):
     control.describe(PANDA)
     control.set(**RULES)
     control.enable(True)
+    control.bench.part.reference.forget()
     control.clock.offset += 5.0  # nobody tells of what was before that
     control.drive(0.3)
     control.status()
