@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MAX_VERIFICATIONS = 50  # messages from which the fields of their info are verified
 END_TIMEOUT_S = 5.0  # for the thread to end
+ENDED = 2**32  # added to the eventfd of snapshots, which adds 1 for each
 
 
 def compiled_loop(rcl: Rcl, node: Node, pipeline: StatePipeline, subscription: Any) -> CompiledLoop:
@@ -70,7 +71,7 @@ class CompiledLoop:
         give_up: Callable[[], None],
     ) -> None:
         self._pipeline, self._rcl, self._taken, self._give_up = pipeline, rcl, taken, give_up
-        self._attempts, self._has_ended = 0, False
+        self._attempts = 0
         self._thread: threading.Thread | None = None
 
     def attach(self) -> None:
@@ -103,8 +104,7 @@ class CompiledLoop:
         self._pipeline.tables.loop.stop = True
         thread.join(END_TIMEOUT_S)
         if not thread.is_alive():
-            self._has_ended = True  # from now on nothing else writes to the eventfd
-            os.eventfd_write(self._wakeup, 1)
+            os.eventfd_write(self._wakeup, ENDED)  # the last that is written to it
             self.detach()
             self._taken.close()
 
@@ -135,8 +135,9 @@ class CompiledLoop:
 
     def _pass_on(self) -> None:
         """Pass on the snapshots that the loop takes."""
-        while not self._has_ended:
-            os.eventfd_read(self._wakeup)
+        count = 0
+        while count < ENDED:
+            count = os.eventfd_read(self._wakeup)
             self._pipeline.pass_snapshots()
         os.close(self._wakeup)
 

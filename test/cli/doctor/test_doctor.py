@@ -448,12 +448,13 @@ class TestRunningRobot:
         given, statuses = [*options, '--ros-args', '-r', '__ns:=/loaded'], []
         thread = threading.Thread(target=lambda: statuses.append(doctor.main(given)))
         thread.start()
-        client.describe(PANDA.read_text())
         while thread.is_alive():
+            # Between participants of one process a latched message may be lost while they match.
+            client.describe(PANDA.read_text())
             client.send(panda.joint_names, q, rest, efforts, stamp=time.time_ns())
             client.spin(0.01)
-        report = capsys.readouterr().out
-        assert statuses == [DONE], report
+        report, faults = capsys.readouterr()
+        assert statuses == [DONE], report + faults
         assert 'payload: 3 kg on panda_hand, configured in /loaded/' in report, report
         assert 'panda_joint2 corrected as configured in /loaded/bringup' in report, report
         assert 'WARNING' not in report.split('efforts at rest')[1].split('transforms')[0], report
