@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.cli.view.state import localized_contacts
-from screw_dynamics_ros.cli.view.viewer import COLORS, bars, short
+from screw_dynamics_ros.cli.view.torque_bars import COLORS, bars, short
 
 
 def drawn(names, limits, **torques):

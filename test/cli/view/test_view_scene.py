@@ -13,7 +13,7 @@ import pytest
 from screw_dynamics_ros.cli.view import state as source
 from screw_dynamics_ros.cli.view.link_meshes import link_visuals
 from screw_dynamics_ros.cli.view.posture_source import PostureSource, middle
-from screw_dynamics_ros.cli.view.viewer import bars
+from screw_dynamics_ros.cli.view.torque_bars import bars
 from screw_dynamics_ros.core import bundled_urdf
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 
