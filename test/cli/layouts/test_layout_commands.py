@@ -186,6 +186,7 @@ def test_it_waits_for_a_robot_and_passes_signals_on(ros_domain, connect, tmp_pat
         assert not os.path.exists(command[1])
     finally:
         process.kill()
+        process.communicate()
 
 
 @pytest.mark.parametrize('error', [KeyboardInterrupt, ExternalShutdownException])
@@ -260,6 +261,7 @@ def test_the_program_is_started(ros_domain, connect, tmp_path, name, program, ex
         assert not os.path.exists(path)
     finally:
         process.kill()
+        process.communicate()
 
 
 def test_curves_are_published(start, connect):
@@ -312,6 +314,7 @@ def test_the_layout_of_the_model_state_is_that_of_the_node(start, connect, ros_d
         out, _ = process.communicate(timeout=DEADLINE)
     finally:
         process.kill()
+        process.communicate()
     offsets = {part.name: part.offset for part in received[-1].parts}
     panels = json.loads(out)['configById'].values()
     (external,) = (p for p in panels if p.get('foxglovePanelTitle') == 'External torques')
