@@ -248,7 +248,7 @@ class Nodes:
 
     def _end(self) -> None:
         for each in self._nodes:
-            each.node.destroy_node()
+            each.close()
         self._rclpy.try_shutdown()
         self._restore_range()
 

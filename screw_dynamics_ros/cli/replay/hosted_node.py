@@ -75,6 +75,21 @@ class HostedNode:
     ) -> None:
         self.node, self._now = Node(name), 0
         self.host = ModelHost(self.node)
+        try:
+            self._prepare(factory, text, send, wanted, reader)
+        except BaseException:
+            self.close()
+            raise
+
+    def _prepare(
+        self,
+        factory: OutputGroupFactory,
+        text: str,
+        send: Send,
+        wanted: Collection[str],
+        reader: RecordingReader,
+    ) -> None:
+        """Build the model, and redirect the messages."""
         self._part = factory(self.node, self.host)
         self.host.add(self._part, self.node)
         self.sensors = {
@@ -92,7 +107,9 @@ class HostedNode:
             time.sleep(POLL_PERIOD_S)
         if self.host.model is None or self.host.mapper is None:
             reason = self.host.source.descriptions.reason
-            raise ScrewDynamicsError(f'{name}: {reason or "the description is invalid"}')
+            raise ScrewDynamicsError(
+                f'{self.node.get_name()}: {reason or "the description is invalid"}'
+            )
         self.channels = [
             channel
             for channel in self.host.states.channels
@@ -108,6 +125,11 @@ class HostedNode:
         self.host.states.look_for_listeners()
         self.mapper = self.host.mapper
         self.mapper.clock = lambda: self._now
+
+    def close(self) -> None:
+        """Destroy the node, and that of its services."""
+        for node in (self.node, *self.host.services.nodes):
+            node.destroy_node()
 
     def receive(self, data: bytes, received: int) -> None:
         """Process a serialized joint state recorded at a time [ns]."""

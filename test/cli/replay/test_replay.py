@@ -13,6 +13,7 @@ pytest.importorskip('rclpy')
 pytest.importorskip('rosbags')
 
 import rclpy
+from rclpy.node import Node
 from rclpy.signals import (
     get_current_signal_handlers_options,
     uninstall_signal_handlers,
@@ -242,6 +243,28 @@ def test_descriptions_that_are_refused(tmp_path, recorded, refused):
     options = ['--urdf', str(tmp_path / 'bad.urdf')]
     assert 'wrench_estimator: ' in refused(main, recorded, '-o', tmp_path / 'a.mcap', *options)
     assert not (tmp_path / 'a.mcap').exists()
+
+
+def test_no_node_is_left(tmp_path, recorded, refused, monkeypatch):
+    """Nor that of the services, also if a description is refused: Fast DDS finds 32 of them."""
+    made, ended = [], []
+    begin, end = Node.__init__, Node.destroy_node
+
+    def noted(node, name, **options):
+        begin(node, name, **options)
+        made.append(name)
+
+    def noted_end(node):
+        ended.append(node.get_name())
+        end(node)
+
+    monkeypatch.setattr(Node, '__init__', noted)
+    monkeypatch.setattr(Node, 'destroy_node', noted_end)
+    (tmp_path / 'bad.urdf').write_text('<robot name="x"/>')
+    options = ['-o', str(tmp_path / 'a.mcap'), '--topics', 'external_torque']
+    refused(main, recorded, *options, '--urdf', str(tmp_path / 'bad.urdf'))
+    assert main([str(recorded), *options]) == DONE
+    assert made == ended == 2 * ['wrench_estimator', '_wrench_estimator_services']
 
 
 @needs_xacro
