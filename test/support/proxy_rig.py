@@ -74,7 +74,7 @@ class Rig:
 
     def __init__(self, clock, **parameters):
         Rig.count += 1
-        self.clock = clock
+        self.clock, self.sent = clock, []
         self.space = f'/rig{Rig.count}'
         self.executor = SingleThreadedExecutor()
         self.node = Node('trajectory_proxy', namespace=self.space, parameter_overrides=[
@@ -131,7 +131,8 @@ class Rig:
             self.of_robot.spin_once(0)
 
     def send(self, message=None):
-        return Sent(self, goal() if message is None else message)
+        self.sent.append(Sent(self, goal() if message is None else message))
+        return self.sent[-1]
 
     def run(self, message=None):
         """Send a goal; return it when the controller executes it."""

@@ -84,6 +84,7 @@ def rig(shared):
     yield shared
     if shared.arm is not None and shared.arm.running is not None:
         shared.arm.end()
+    shared.wait(lambda: all(sent.ended for sent in shared.sent))  # and counted
     shared.wait(lambda: shared.proxy.relay.running is None)
 
 
