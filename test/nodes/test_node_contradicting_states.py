@@ -23,12 +23,19 @@ FACTOR = 0.5 / np.pi
 
 
 @pytest.fixture(scope='module')
-def client(start, connect):
+def shared(start, connect):
     start('bringup', arguments=['-r', '__ns:=/contrary'])
     made = connect('contrary')
     made.describe(ARM)
     made.subscribe(JointState, CORIOLIS)
     return made
+
+
+@pytest.fixture
+def client(shared, request):
+    """Return the client of a node that knows nothing of the states of another test."""
+    shared.describe(ARM.replace('<robot name="', f'<robot name="{request.node.name}_'))
+    return shared
 
 
 @pytest.fixture(scope='module')
