@@ -235,7 +235,8 @@ class Nodes:
         self._nodes: list[HostedNode] = []
         try:
             for name, factory in zip(options.nodes, factories):
-                self._nodes.append(HostedNode(name, factory, text, send, options.topics, reader))
+                self._nodes.append(HostedNode(name))
+                self._nodes[-1].prepare(factory, text, send, options.topics, reader)
         except BaseException:
             self._end()
             raise

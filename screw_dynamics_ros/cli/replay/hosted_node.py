@@ -42,46 +42,18 @@ class HostedNode:
     ----------
     name : str
         Name of the node; parameters, namespace and remappings are those of the process.
-    factory : callable
-        Returns its output group.
-    text : str
-        The robot description.
-    send : callable
-        Called with topic and serialized message, instead of publishing.
-    wanted : collection of str
-        Parts of topic names, such as 'external_torque'; other topics are not computed. Empty: all.
-    reader : RecordingReader
-        Contains the topics of sensors that the node reads.
 
     Attributes
     ----------
     sensors : {topic: callback}
         Force-torque sensors that the node reads.
-
-    Raises
-    ------
-    ScrewDynamicsError
-        The description is refused.
     """
 
-    def __init__(
-        self,
-        name: str,
-        factory: OutputGroupFactory,
-        text: str,
-        send: Send,
-        wanted: Collection[str],
-        reader: RecordingReader,
-    ) -> None:
+    def __init__(self, name: str) -> None:
         self.node, self._now = Node(name), 0
         self.host = ModelHost(self.node)
-        try:
-            self._prepare(factory, text, send, wanted, reader)
-        except BaseException:
-            self.close()
-            raise
 
-    def _prepare(
+    def prepare(
         self,
         factory: OutputGroupFactory,
         text: str,
@@ -89,7 +61,27 @@ class HostedNode:
         wanted: Collection[str],
         reader: RecordingReader,
     ) -> None:
-        """Build the model, and redirect the messages."""
+        """Build the model, and redirect the messages.
+
+        Parameters
+        ----------
+        factory : callable
+            Returns the output group.
+        text : str
+            The robot description.
+        send : callable
+            Called with topic and serialized message, instead of publishing.
+        wanted : collection of str
+            Parts of topic names, such as 'external_torque'; other topics are not computed. Empty:
+            all.
+        reader : RecordingReader
+            Contains the topics of sensors that the node reads.
+
+        Raises
+        ------
+        ScrewDynamicsError
+            The description is refused.
+        """
         self._part = factory(self.node, self.host)
         self.host.add(self._part, self.node)
         self.sensors = {
