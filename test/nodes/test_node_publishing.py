@@ -268,7 +268,8 @@ def test_what_has_taken_too_long_is_left_out(process, sent, monkeypatch):
     assert sent == [('a', packed(2) + bytes([0]))]
 
 
-def test_what_cannot_be_made_is_told_and_the_others_are_made(process, sent):
+def test_what_cannot_be_made_is_told_and_the_others_are_made(process, sent, monkeypatch):
+    monkeypatch.setattr(worker, 'DEATH_HOLD_S', 0.0)  # another test lets the process die
     bad = drawn('bad', sent, process, np.array([np.nan]))
     good = drawn('good', sent, process, np.ones(1))
     for _ in range(2):

@@ -40,6 +40,7 @@ class Arm:
         self.take(PLANAR)
         self.robot = Robot.from_urdf(PLANAR)
         self.begin = self.stamp = self.bench.clock.time_ns() + 10**9
+        self.wait()  # for the file, which does not exist yet
 
     def take(self, text):
         self.bench.host.source.receive(String(data=text))
