@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.core.description.formats import bundled_urdf
+from screw_dynamics_ros.core.description.bundled import bundled_urdf
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.estimation.payload_estimation import (
     EffortRecord,

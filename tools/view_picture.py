@@ -28,7 +28,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from screw_dynamics_ros.cli.view.posture_source import PostureSource
 from screw_dynamics_ros.cli.view.state import LinkWrench, ViewState
-from screw_dynamics_ros.cli.view.viewer import Viewer, bars
+from screw_dynamics_ros.cli.view.torque_bars import bars
+from screw_dynamics_ros.cli.view.viewer import Viewer
 from screw_dynamics_ros.core import AnnotationSettings, Robot, annotate_arrays, bundled_urdf
 from screw_dynamics_ros.core.simulation import SimulatedRobot
 from screw_dynamics_ros.core.tree.joint_limits import of_velocities, velocity_names

@@ -11,8 +11,8 @@ from .arms.inverse.task_priority import Task
 from .arms.inverse.weighted_inverse import AdaptiveDamping
 from .constraints.constrained_dynamics import ConstrainedMotion
 from .constraints.motion_constraint import MotionConstraint
+from .description.bundled import bundled_urdf
 from .description.drives import Drive
-from .description.formats import bundled_urdf
 from .errors import (
     ArgumentError,
     BackendError,

@@ -175,7 +175,7 @@ def main() -> None:
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
 
     from screw_dynamics_ros.core import Robot
-    from screw_dynamics_ros.core.description.formats import bundled_urdf
+    from screw_dynamics_ros.core.description.bundled import bundled_urdf
 
     text = (bundled_urdf('panda')).read_text()
     loaded = text.replace('</robot>', LOAD)

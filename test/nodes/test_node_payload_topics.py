@@ -12,7 +12,7 @@ from geometry_msgs.msg import InertiaStamped
 from sensor_msgs.msg import JointState
 
 from screw_dynamics_msgs import srv
-from screw_dynamics_ros.cli.doctor.session import read_payloads
+from screw_dynamics_ros.cli.doctor.running_parameters import read_payloads
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.ros.topics import qos

@@ -82,7 +82,7 @@ def test_a_sample_stays_the_same_when_other_lines_change(tmp_path):
 def test_folders_of_tests_have_the_path_of_the_file():
     observers = 'screw_dynamics_ros/core/estimation/observers/kalman.py'
     assert folder_of_tests(ROOT, observers) == 'test/core/estimation/observers'
-    annotate = 'screw_dynamics_ros/nodes/parallel/platform_node.py'
+    annotate = 'screw_dynamics_ros/nodes/parallel/outputs.py'
     assert folder_of_tests(ROOT, annotate) == 'test/nodes'
 
 

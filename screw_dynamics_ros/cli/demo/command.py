@@ -54,7 +54,7 @@ def demonstrate(options: argparse.Namespace) -> int:
     """Run the demo."""
     push = Push(FORCE, start=0.3 * options.duration, end=0.75 * options.duration)
     try:
-        from screw_dynamics_ros.core.description.formats import bundled_urdf
+        from screw_dynamics_ros.core.description.bundled import bundled_urdf
 
         recording = run(
             free_domain() if options.domain is None else options.domain,

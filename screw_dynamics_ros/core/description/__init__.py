@@ -4,8 +4,8 @@
 """Robot descriptions: links, joints and inertias of a file, validated."""
 
 from .body_inertia import Inertia
+from .bundled import bundled_urdf
 from .checks import physical_findings
-from .formats import bundled_urdf
 from .joint_types import JOINT_TYPES, JointType
 from .robot_description import Finding, Joint, Limits, Link, Mimic, RobotDescription
 from .sdf import read_sdf

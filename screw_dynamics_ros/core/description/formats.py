@@ -7,12 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from screw_dynamics_ros.share import share_folder
-
-from ..errors import UnknownNameError
 from .checks import InertiaCheck
 from .mjcf import read_mjcf
 from .robot_description import RobotDescription
@@ -27,33 +23,6 @@ READERS: dict[str, Callable[..., RobotDescription]] = {
     'sdf': read_sdf,
     'mujoco': read_mjcf,
 }
-
-
-def bundled_urdf(name: str) -> Path:
-    """Return the URDF file of a robot of the package.
-
-    Parameters
-    ----------
-    name : str
-        'panda', 'planar_2r', 'gripper_tree', or one with kinematic loops: 'delta_gripper',
-        'excavator'.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such robot; the message lists them.
-
-    Examples
-    --------
-    >>> bundled_urdf('panda').name
-    'panda.urdf'
-    """
-    files = {file.stem: file for file in (share_folder() / 'urdf').rglob('*.urdf')}
-    if name not in files:
-        raise UnknownNameError(
-            f'there is no bundled robot {name!r}; use {", ".join(sorted(files))}'
-        )
-    return files[name]
 
 
 def read_robot_description(

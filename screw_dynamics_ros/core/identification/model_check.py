@@ -24,8 +24,8 @@ from ..description.motor_coupling import motor_coupling
 from ..description.rigid_body import RigidBody
 from ..description.robot_description import Finding, RobotDescription
 from ..errors import ArgumentError
-from ..motion.trajectory.limits import required_efforts
 from ..motion.trajectory.motion import Motion
+from ..motion.trajectory.required_efforts import required_efforts
 from ..robot.robot import Robot
 from ..statistics.intervals import between
 from ..statistics.jackknife import jackknife, state_classes, time_blocks

@@ -8,7 +8,8 @@ from .configuration_space import ConfigurationSpace
 from .constrained_system import ConstrainedSystem, UnconstrainedSystem
 from .generalized_alpha import AlphaState, GeneralizedAlpha
 from .integrator import DynamicSystem, Integrator
-from .runge_kutta import MomentumPreserving, RungeKutta, munthe_kaas_step
+from .momentum_preserving import MomentumPreserving
+from .runge_kutta import RungeKutta, munthe_kaas_step
 from .semi_implicit import SemiImplicitEuler
 from .tableau import (
     BOGACKI_SHAMPINE,

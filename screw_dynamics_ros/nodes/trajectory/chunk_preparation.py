@@ -23,7 +23,8 @@ from screw_dynamics_ros.core.motion.trajectory.feasible_motion import (
 )
 from screw_dynamics_ros.core.motion.trajectory.joining import MAX_TRIES, State, joined
 from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath, completed_path, refined
-from screw_dynamics_ros.core.motion.trajectory.limits import LimitExcess, held_at_end
+from screw_dynamics_ros.core.motion.trajectory.limits import LimitExcess
+from screw_dynamics_ros.core.motion.trajectory.required_efforts import held_at_end
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.core.units import NANOSECONDS
 from screw_dynamics_ros.ros.messages.conversions import time_message

@@ -23,8 +23,8 @@ from screw_dynamics_ros.core.motion.trajectory import (
 )
 from screw_dynamics_ros.core.motion.trajectory.joining import State
 from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath, completed_path, refined
-from screw_dynamics_ros.core.motion.trajectory.limits import held_at_end
 from screw_dynamics_ros.core.motion.trajectory.motion import Motion
+from screw_dynamics_ros.core.motion.trajectory.required_efforts import held_at_end
 from screw_dynamics_ros.core.motion.trajectory.retiming import described_limits
 from screw_dynamics_ros.core.tree.joint_limits import of_velocities
 from screw_dynamics_ros.core.types import Array

@@ -411,7 +411,7 @@ class TestRunningRobot:
         In a thread of this process, which asks when it has discovered that node.
         """
         from screw_dynamics_ros.cli.doctor import session
-        from screw_dynamics_ros.cli.doctor.session import (
+        from screw_dynamics_ros.cli.doctor.running_parameters import (
             parameter_services,
             read_configuration,
         )

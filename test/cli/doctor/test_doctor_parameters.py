@@ -17,8 +17,8 @@ from rcl_interfaces.msg import ParameterType, ParameterValue  # noqa: E402
 from rcl_interfaces.srv import GetParameters  # noqa: E402
 from rclpy.qos import qos_profile_parameters  # noqa: E402
 
-from screw_dynamics_ros.cli.doctor import session  # noqa: E402
-from screw_dynamics_ros.cli.doctor.session import (  # noqa: E402
+from screw_dynamics_ros.cli.doctor import running_parameters  # noqa: E402
+from screw_dynamics_ros.cli.doctor.running_parameters import (  # noqa: E402
     NAMES,
     RETRY_PERIOD_S,
     ParameterQueries,
@@ -99,8 +99,8 @@ class Turns:
     def __init__(self, monkeypatch, node, servers, meanwhile=lambda: None):
         self.now, self.servers, self._meanwhile = 0.0, servers, meanwhile
         self.questions = []
-        monkeypatch.setattr(session, 'time', SimpleNamespace(monotonic=lambda: self.now))
-        monkeypatch.setattr(session, 'ParameterQueries', self._recorded)
+        monkeypatch.setattr(running_parameters, 'time', SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(running_parameters, 'ParameterQueries', self._recorded)
         self._executor = rclpy.executors.SingleThreadedExecutor(context=node.context)
         self._executor.add_node(node)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from screw_dynamics_ros.nodes.outputs.dynamics import reference
+from screw_dynamics_ros.nodes.outputs.dynamics import reference_controller
 from screw_dynamics_ros.nodes.outputs.dynamics.dynamics_outputs import Dynamics
 from screw_dynamics_ros.ros.messages.trajectories import set_duration
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
@@ -290,7 +290,9 @@ def test_pauses_steps_of_the_clock_and_other_robots(followed):
 
 def tell(made, q, v=(), a=(), age=0.0, names=None):
     """Let both receive a state of the controller."""
-    message = reference.JointTrajectoryControllerState(joint_names=names or made.both.joints)
+    message = reference_controller.JointTrajectoryControllerState(
+        joint_names=names or made.both.joints
+    )
     stamp = made.now - round(age * 1e9)
     message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
     values = ([float(x) for x in row] for row in (q, v, a))

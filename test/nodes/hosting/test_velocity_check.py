@@ -6,11 +6,12 @@
 import numpy as np
 import pytest
 
-from screw_dynamics_ros.nodes.hosting.state_input import VelocityCheck
-from screw_dynamics_ros.ros.joint_states import mapper
+from screw_dynamics_ros.nodes.hosting.velocity_check import VelocityCheck
+from screw_dynamics_ros.ros.joint_states import reported_states
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
-from screw_dynamics_ros.ros.joint_states.mapper import BLOCK_NS, JointStateMapper
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.joint_states.policies import Policies
+from screw_dynamics_ros.ros.joint_states.reported_states import BLOCK_NS
 
 START = 1_700_000_000_000_000_000
 JOINTS = ('a', 'b')
@@ -87,7 +88,7 @@ def test_verdicts_count_motion_and_not_time():
 
 def test_a_block_is_complete_when_its_memory_is_full(monkeypatch):
     size = 256
-    monkeypatch.setattr(mapper, 'MAX_STATES', size)
+    monkeypatch.setattr(reported_states, 'MAX_STATES', size)
     stream = Stream(500.0)
     stream.factor = -1.0
     assert 4 * size * stream.step > 1e-9 * BLOCK_NS > size * stream.step

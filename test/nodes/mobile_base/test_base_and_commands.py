@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core.errors import ArgumentError
-from screw_dynamics_ros.nodes.mobile_base.odometry_node import CommandFilter, make_base
+from screw_dynamics_ros.nodes.mobile_base.assembly import make_base
+from screw_dynamics_ros.nodes.mobile_base.odometry_node import CommandFilter
 from screw_dynamics_ros.nodes.mobile_base.parameters import TABLE
 
 DEFAULTS = {s.name: [x for x in s.default if x] if s.default == [''] else s.default for s in TABLE}

@@ -6,15 +6,11 @@
 from .feasible_motion import FeasibleMotion, feasible_motion
 from .joining import JoinedPath, joined
 from .joint_path import completed_path
-from .limits import (
-    LimitExcess,
-    MotionWithEfforts,
-    exceeded_limits,
-    feedforward_efforts,
-    with_efforts,
-)
-from .motion import Motion, sampled_motion, smooth_motion
+from .limits import LimitExcess, exceeded_limits
+from .motion import Motion, sampled_motion
 from .payload_capacity import PayloadCapacity, payload_capacity
+from .recorded_motion import smooth_motion
+from .required_efforts import MotionWithEfforts, feedforward_efforts, with_efforts
 from .retiming import Retiming, retimed
 from .time_scaling import SpeedLimit, largest_speed_factor
 

@@ -15,8 +15,9 @@ from ...description.rigid_body import RigidBody
 from ...errors import ArgumentError
 from ...tree.joint_limits import of_velocities
 from ...types import Array
-from .limits import LimitExcess, exceeded_limits, required_efforts
+from .limits import LimitExcess, exceeded_limits
 from .motion import Motion
+from .required_efforts import required_efforts
 from .retiming import retimed
 
 if TYPE_CHECKING:

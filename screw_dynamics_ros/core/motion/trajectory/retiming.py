@@ -40,8 +40,8 @@ from ...description.rigid_body import RigidBody
 from ...errors import ArgumentError
 from ...tree.joint_limits import of_velocities, velocity_names
 from ...types import Array
-from .limits import required_efforts
 from .motion import Motion
+from .required_efforts import required_efforts
 from .time_scaling import first_crossing, friction_by_power
 
 if TYPE_CHECKING:

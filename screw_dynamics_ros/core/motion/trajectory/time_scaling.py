@@ -27,8 +27,8 @@ from ...errors import ArgumentError
 from ...tree.joint_limits import of_velocities, velocity_names
 from ...tree.multibody_tree import mimic_map
 from ...types import Array
-from .limits import required_efforts
 from .motion import Motion
+from .required_efforts import required_efforts
 
 if TYPE_CHECKING:
     from ...robot.robot import Robot

@@ -17,7 +17,6 @@ import numpy as np
 from rclpy.exceptions import InvalidTopicNameException
 from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
-from rclpy.subscription import Subscription
 from rclpy.validate_full_topic_name import validate_full_topic_name
 from trajectory_msgs.msg import JointTrajectory
 
@@ -31,84 +30,18 @@ from screw_dynamics_ros.ros.data_path.loop import compiled_step
 from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
-from screw_dynamics_ros.ros.messages.reference import CONTROLLER_STATE, read_controller_state
-from screw_dynamics_ros.ros.messages.trajectories import stamp_of
 from screw_dynamics_ros.ros.parameters import Parameters
-from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
-from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.command_topic import CommandTopic
 
+from .reference_controller import ControllerReference
 from .reference_joints import ReferenceJoints
 from .reference_leader import TOPIC, TORQUE_TOPIC, LeaderReference
 from .reference_parameters import TABLE
-from .reference_stamped import StampedReference, forget_stamped, write_stamped
+from .reference_stamped import forget_stamped, write_stamped
 from .reference_trajectory import TrajectoryReference, forget_trajectory, write_trajectory
 
 MEASURED = 'measured state'
-
-
-try:
-    from control_msgs.msg import JointTrajectoryControllerState
-except ImportError:
-    JointTrajectoryControllerState = None
-
-ABSENT = (
-    'no reference from controller_state_topic: the package control_msgs is not installed; '
-    'install it (ros-<distribution>-control-msgs)'
-)
-CONTROLLER_TOPIC = 'controller_state_topic'
-
-
-class ControllerReference(StampedReference):
-    """Reference from the latest state of a controller; its times are stamps.
-
-    Parameters
-    ----------
-    node : rclpy.node.Node
-    parameters : Parameters
-        With `controller_state_topic`.
-    """
-
-    name = 'controller state'
-
-    def __init__(self, node: Node, parameters: Parameters) -> None:
-        super().__init__()
-        self._node, self._parameters = node, parameters
-        self._subscription: Subscription | None = None
-        self.subscribe()
-
-    def subscribe(self) -> None:
-        """Subscribe to the topic of the parameter, if it is not empty."""
-        if self._subscription is not None:
-            self._node.destroy_subscription(self._subscription)
-        self._subscription = None
-        forget_stamped(self)
-        topic = self._parameters[CONTROLLER_TOPIC]
-        if topic and JointTrajectoryControllerState is not None:
-            self._subscription = self._node.create_subscription(
-                JointTrajectoryControllerState,
-                topic,
-                FAULTS.guarded('a controller state', STATE_LOCK.exclusive(self.receive)),
-                qos.JOINT_STATES,
-            )
-
-    def read(self, message: Any, joints: ReferenceJoints) -> tuple[Array, int]:
-        """Return the rows and the stamp [ns]; raises `ScrewDynamicsError`."""
-        rows = read_controller_state(message, joints.names, joints.known)
-        joints.check_reference(CONTROLLER_STATE, rows)
-        return rows, stamp_of(message)
-
-    def report(self, status: Status) -> None:
-        """Report why the state of the controller is not used."""
-        topic = self._parameters[CONTROLLER_TOPIC]
-        if topic and JointTrajectoryControllerState is None:
-            status.warn(ABSENT)
-        elif topic:
-            late = 'older than the joint states, more than controller_state_timeout: it is not used'
-            self.report_source(status, CONTROLLER_TOPIC, topic, late)
-
-
 #: Sources of the reference.
 SOURCES = (MEASURED, TrajectoryReference.name, 'leader', ControllerReference.name)
 FROM_MEASUREMENT, FROM_TRAJECTORY, FROM_LEADER, FROM_CONTROLLER = range(4)
@@ -233,7 +166,7 @@ class FollowedReference(Record):
             self.controller.report(status)
 
     def _check(self, values: dict[str, Any]) -> None:
-        for name in values.keys() & {CONTROLLER_TOPIC, TOPIC, TORQUE_TOPIC}:
+        for name in values.keys() & {'controller_state_topic', TOPIC, TORQUE_TOPIC}:
             topic = values[name]
             if not topic:
                 continue

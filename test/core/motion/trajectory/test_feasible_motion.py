@@ -23,7 +23,7 @@ from screw_dynamics_ros.core.motion.trajectory.joint_path import (
     refined,
     write_motion_at,
 )
-from screw_dynamics_ros.core.motion.trajectory.limits import held_at_end
+from screw_dynamics_ros.core.motion.trajectory.required_efforts import held_at_end
 from support.robots import urdf_path
 
 #: An arm in a vertical plane, held by its motors with a little to spare.

@@ -10,7 +10,7 @@ from screw_dynamics_ros.core import ArgumentError, Robot
 from screw_dynamics_ros.core.motion.trajectory import smooth_motion
 from screw_dynamics_ros.core.motion.trajectory.feasible_motion import POSITION_TOLERANCE
 from screw_dynamics_ros.core.motion.trajectory.joint_path import JointPath
-from screw_dynamics_ros.core.motion.trajectory.motion import LIMIT_TOLERANCE
+from screw_dynamics_ros.core.motion.trajectory.recorded_motion import LIMIT_TOLERANCE
 from support.robots import urdf_path
 
 BOUNDED = (

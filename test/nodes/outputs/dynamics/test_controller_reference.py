@@ -13,8 +13,8 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from screw_dynamics_ros.core.errors import ArgumentError, UnknownNameError
-from screw_dynamics_ros.nodes.outputs.dynamics import reference
-from screw_dynamics_ros.nodes.outputs.dynamics.reference import (
+from screw_dynamics_ros.nodes.outputs.dynamics import reference_controller
+from screw_dynamics_ros.nodes.outputs.dynamics.reference_controller import (
     ABSENT,
     ControllerReference,
 )
@@ -48,7 +48,7 @@ class Subscribed:
         return self.subscriptions[-1]
 
     def state(self, *positions, stamp=10 * S, names=('knee', 'hip'), v=(0.5, -0.25), a=(1.0, 2.0)):
-        message = reference.JointTrajectoryControllerState(joint_names=list(names))
+        message = reference_controller.JointTrajectoryControllerState(joint_names=list(names))
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, S)
         message.reference = JointTrajectoryPoint(
             positions=list(positions), velocities=list(v), accelerations=list(a)
@@ -148,7 +148,7 @@ def test_states_before_there_is_a_robot_are_ignored():
 
 
 def test_without_the_package_of_the_message(monkeypatch):
-    monkeypatch.setattr(reference, 'JointTrajectoryControllerState', None)
+    monkeypatch.setattr(reference_controller, 'JointTrajectoryControllerState', None)
     subscribed = Subscribed()
     assert subscribed.subscriptions == []
     assert (subscribed.status.level, subscribed.status.summary) == (Level.WARN, ABSENT)
