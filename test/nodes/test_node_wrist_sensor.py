@@ -16,7 +16,6 @@ from std_srvs.srv import Trigger
 from screw_dynamics_ros.core import Robot
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.nodes.force_torque import (
-    rest,
     sensor_messages,
     tool_poses,
     wrist_sensor_outputs,
@@ -58,7 +57,7 @@ class Rig:
         self.bench = Bench(
             monkeypatch, WristSensor, 'wrist_sensor', max_delay=10.0, backend='auto', **parameters
         )
-        for module in (rest, sensor_messages, wrist_sensor_outputs):
+        for module in (tool_poses, sensor_messages, wrist_sensor_outputs):
             monkeypatch.setattr(module, 'time', self.bench.clock)
         self.part = self.bench.part
         self.describe(PANDA)

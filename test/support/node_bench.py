@@ -23,7 +23,7 @@ from screw_dynamics_ros.nodes.hosting import state_input
 from screw_dynamics_ros.nodes.mechanism import simulator as mechanism_simulator
 from screw_dynamics_ros.nodes.mobile_base import odometry_node
 from screw_dynamics_ros.nodes.parallel import platform_node
-from screw_dynamics_ros.nodes.simulation import simulation_time, simulator, status
+from screw_dynamics_ros.nodes.simulation import outputs, simulation_time, simulator
 from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.topics import channel
 from support.host_bench import Bench, Clock
@@ -46,7 +46,7 @@ class NodeBench:
     def __init__(self, domain, patch, kind=simulator.Simulator, **parameters):
         self.clock, self.sent, self._timers = Clock(), defaultdict(list), []
         nodes = simulator, mechanism_simulator, odometry_node, platform_node
-        for module in (*nodes, state_input, status, simulation_time):
+        for module in (*nodes, state_input, outputs, simulation_time):
             patch.setattr(module, 'time', self.clock)
         for module in nodes:
             patch.setattr(module, 'every', self._every)

@@ -26,9 +26,9 @@ def write_urdf(description: RobotDescription) -> str:
     r"""Return URDF text, numbers to the last digit: reading it gives the same links and joints.
 
     Shapes are written as <collision>; gravity and a free joint of the root are omitted. Helical
-    and ball joints, armatures and springs are extensions of URDF, see `urdf`, as are loops, motors
-    and postures, see `urdf_loops`; all else is read by urdfdom, of Lyrical and newer if there are
-    capsules or limits of acceleration or jerk. Infinite limits that it requires are written as
+    and ball joints, armatures, springs, loops, motors and postures are extensions of URDF, see
+    `urdf`; all else is read by urdfdom, of Lyrical and newer if there are capsules or limits of
+    acceleration or jerk. Infinite limits that it requires are written as
     `UNLIMITED`.
 
     Examples

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections import deque
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,7 +22,7 @@ from screw_dynamics_ros.core.estimation.wrist_sensor import external_wrench, ine
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.ros.diagnostics import Status
-from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
+from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper, ObservedState
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular, time_message
 from screw_dynamics_ros.ros.messages.templates import vector
 from screw_dynamics_ros.ros.parameters import Parameters
@@ -27,11 +30,113 @@ from screw_dynamics_ros.ros.parameters import Parameters
 from ..hosting.host import ModelHost
 from ..model.running_model import RunningModel
 from .parameters import tool_of
-from .rest import RestStates
-from .sensor_messages import SensorMessages, check_one_sensor
+from .sensor_messages import SensorMessages, WrenchSample, check_one_sensor
 
 MAX_POSES = 1000
 MIN_LOAD_STEPS = np.repeat([0.2, 2.0], 3)  # of moment and force between two loads [N m, N]
+
+
+MAX_STATES = 20_000  # stored joint states
+MIN_SAMPLES = 10  # or pose_samples, if that is less
+
+
+class RestStates:
+    """The latest joint states, without a pause between them."""
+
+    def __init__(self) -> None:
+        self._states: deque[tuple[int, Array, Array]] = deque(maxlen=MAX_STATES)
+
+    def forget(self) -> None:
+        """Discard all states."""
+        self._states.clear()
+
+    def observe(self, observed: ObservedState) -> None:
+        """Store a state; after a pause discard earlier ones."""
+        stamp, (q, v, _) = observed.stamp, observed.state
+        before = self._states[-1][0] if self._states else stamp - 1
+        if observed.restarted or not 0 < stamp - before <= observed.mapper.policies.timeout:
+            self.forget()
+        self._states.append((stamp, q.copy(), v.copy()))
+
+    def positions(
+        self,
+        mapper: JointStateMapper,
+        samples: list[WrenchSample],
+        limit: float,
+        gap: float,
+        timeout: float,
+        most: int,
+    ) -> Array:
+        """Return the mean positions (n,) of the robot, which must be at rest during the samples.
+
+        Parameters
+        ----------
+        mapper : JointStateMapper
+        samples : list of WrenchSample
+            The latest samples, without a pause between them.
+        limit : float
+            Largest velocity [rad/s, m/s].
+        gap : float
+            Largest difference between first or last stamps of states and samples [s].
+        timeout : float
+            Largest age of the last sample [s].
+        most : int
+            Requested number of samples; at least `MIN_SAMPLES`, or `most` if smaller, are required.
+
+        Raises
+        ------
+        NotAtRestError
+            The robot moves.
+        ArgumentError
+            Too few or too old samples, or no joint states at their times.
+        """
+        now = time.monotonic()
+        if len(samples) < min(MIN_SAMPLES, most):
+            raise ArgumentError(
+                f'{len(samples)} sensor messages without a pause, at least '
+                f'{min(MIN_SAMPLES, most)} are needed: call again later; see /diagnostics'
+            )
+        if now - samples[-1].arrival > timeout:
+            raise ArgumentError(
+                f'no sensor message for {now - samples[-1].arrival:.1f} s: check that the driver '
+                'of the sensor is running'
+            )
+        states = [each for each in self._states if each[0] >= samples[0].stamp - gap * 1e9]
+        age = now - mapper.last_accepted
+        if not states or age > (mapper.policies.state_timeout or math.inf):
+            raise ArgumentError(
+                f'no joint state for {age:.1f} s: check that the driver of the robot is running'
+            )
+        if states[-1][0] < samples[-1].stamp - gap * 1e9 or states[0][0] > (
+            samples[0].stamp + gap * 1e9
+        ):
+            raise ArgumentError(
+                'no joint states match the stamps of the sensor messages, which differ by '
+                f'{abs(states[-1][0] - samples[-1].stamp) * 1e-9:.3g} s; check the clocks, or '
+                'call again later'
+            )
+        return self._at_rest(mapper, states, limit)
+
+    def _at_rest(
+        self, mapper: JointStateMapper, states: list[tuple[int, Array, Array]], limit: float
+    ) -> Array:
+        q, v = (np.array([state[k] for state in states]) for k in (1, 2))
+        moved = q - q[0]
+        turns = mapper.continuous
+        moved[:, turns] = (moved[:, turns] + np.pi) % (2.0 * np.pi) - np.pi
+        seconds = (states[-1][0] - states[0][0]) * 1e-9
+        speeds = np.abs(v).max(axis=0)
+        spread = moved.max(axis=0) - moved.min(axis=0)
+        moving = (speeds > limit) | (spread > max(limit * seconds, 1e-9))
+        if moving.any():
+            k = int(np.argmax(moving))
+            raise NotAtRestError(
+                f'{mapper.joints[k]} moves: {speeds[k]:.3g} rad/s or m/s, by {spread[k]:.3g} rad '
+                f'or m within {seconds:.3g} s, more than rest_velocity_limit ({limit:g}) allows; '
+                'wait until the robot is at rest and call again'
+            )
+        mean: Array = q[0] + moved.mean(axis=0)
+        return mean
 
 
 class RestingPose(NamedTuple):

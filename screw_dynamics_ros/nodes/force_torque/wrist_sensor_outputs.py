@@ -16,10 +16,15 @@ from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 
 from screw_dynamics_ros.core import ArgumentError, Robot, ScrewDynamicsError
+from screw_dynamics_ros.core.compile.typed.functions import Floats
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.estimation.wrist_sensor import (
     FilteredAcceleration,
     StampedValues,
+    add_values,
+    advance_acceleration,
     external_wrench,
+    has_settled,
     inertia_matrix,
     relative_pose,
     sensor_motion,
@@ -29,6 +34,8 @@ from screw_dynamics_ros.core.linear import zeros
 from screw_dynamics_ros.core.motion.trajectory.payload_capacity import check_payload
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
+from screw_dynamics_ros.ros.data_path.loop import compiled_step
+from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.diagnostics import Status
 from screw_dynamics_ros.ros.messages import templates
 from screw_dynamics_ros.ros.messages.conversions import swap_linear_angular
@@ -38,6 +45,7 @@ from screw_dynamics_ros.ros.process.faults import FAULTS
 from screw_dynamics_ros.ros.process.state_lock import STATE_LOCK
 from screw_dynamics_ros.ros.topics import qos
 from screw_dynamics_ros.ros.topics.channel import NO_OUTPUT, Channel
+from screw_dynamics_ros.ros.topics.channel_record import VELOCITY
 from screw_dynamics_ros.ros.topics.publishers import Publishers
 
 from ..hosting import statuses
@@ -45,7 +53,6 @@ from ..hosting.host import ModelHost
 from ..model.parts import Adopted, Plan, Stage, StateStep
 from ..model.scalar_joints import coordinates, scalar_joints
 from ..parameters import frame_parameters
-from . import motion_step as step
 from .parameters import TABLE, bias_of, tool_of
 from .sensor_messages import INPUT, SensorMessages, check_one_sensor
 from .tool_poses import ToolPoses
@@ -53,6 +60,44 @@ from .tool_poses import ToolPoses
 OUTPUT = '~/wrench'
 MAX_KINDS = 20  # of refusals reported
 STATE_HISTORY = 200  # joint states in which the one of a sensor message is searched
+
+
+class SensorMotion(Record):
+    """The motion of a sensor.
+
+    Attributes
+    ----------
+    acceleration : FilteredAcceleration
+    motion : (m,) array
+        From the kernel.
+    history : StampedValues
+        The latest ones.
+    """
+
+    acceleration: FilteredAcceleration
+    motion: Floats
+    history: StampedValues
+
+
+@compiled_step
+def advance_motion(m: SensorMotion, loop: LoopRecord) -> int:
+    """Update the filtered accelerations before a state is evaluated."""
+    if loop.has & VELOCITY != 0:
+        v = loop.state[len(m.acceleration.value) :]
+        advance_acceleration(m.acceleration, loop.state_clock.elapsed, v)
+    else:
+        m.acceleration.is_running = False
+    return TAKEN
+
+
+@compiled_step
+def keep_motion(m: SensorMotion, loop: LoopRecord) -> int:
+    """Store the motion of the sensor in a state."""
+    if loop.mapper.restarted:
+        m.history.count = 0
+    if loop.has & VELOCITY != 0 and has_settled(m.acceleration):
+        add_values(m.history, loop.mapper.stamp, m.motion)
+    return TAKEN
 
 
 @dataclass(frozen=True)
@@ -102,7 +147,7 @@ class WristSensor:
         self._sensor = SensorMessages()
         self._adopted: Adopted[SensorPlan] | None = None
         self._channels: list[Channel] = []
-        self.record = step.SensorMotion()
+        self.record = SensorMotion()
         self._refused: dict[str, Refusal] = {}  # by kind
         self._frame = self._parameters['sensor_frame']
         self._poses = ToolPoses(node, host, self._parameters, self._sensor)
@@ -150,8 +195,8 @@ class WristSensor:
         return [
             Stage(observe=self._poses.rest.observe),
             Stage(
-                prepare=StateStep(step.advance, lambda: self.record),
-                consume=StateStep(step.keep, lambda: self.record),
+                prepare=StateStep(advance_motion, lambda: self.record),
+                consume=StateStep(keep_motion, lambda: self.record),
                 is_needed=lambda: (
                     self._adopted is not None and self._adopted.plan.motion is not None
                 ),

@@ -48,7 +48,7 @@ from ..services import requests
 from ..services.estimation_services import PayloadEstimation
 from ..services.payload_services import DriverPayload, LinkInertiaService, PayloadServices
 from . import statuses
-from .base_source import BaseSource
+from .body_sources import BaseSource, MultiDofSource
 from .compiled_loop import CompiledLoop, compiled_loop
 from .controller_topics import ControllerTopics
 from .drawing import DrawingProcess
@@ -57,7 +57,6 @@ from .measured_input import MeasuredInput
 from .model_builder import BuiltModel, ModelBuilder
 from .model_parameters import ModelParameters
 from .model_state import ModelStateTopic
-from .multi_dof_source import MultiDofSource
 from .payload_topics import PayloadTopics
 from .robot_source import RobotSource
 from .stamp_clock import StampClock

@@ -25,11 +25,10 @@ from .assembly import description_text, make_motors, make_robot, make_simulated
 from .command_messages import components_of
 from .command_topics import CommandTopics
 from .fault_parameters import FaultParameters
-from .outputs import StateOutputs
+from .outputs import SimulationReport, StateOutputs
 from .parameters import LOCK_STEP
 from .plant import AppliedWrenches, Plant, Timeouts
 from .simulation_node import HOUSEKEEPING_PERIOD_S, MAX_CATCHING_UP, SimulationNode
-from .status import SimulationReport
 
 TABLE = (
     *parameters.ROBOT,

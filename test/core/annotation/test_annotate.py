@@ -18,8 +18,7 @@ from screw_dynamics_ros.core.annotation import (
     AnnotationSettings,
     annotate_arrays,
 )
-from screw_dynamics_ros.core.annotation.accelerations import accelerations
-from screw_dynamics_ros.core.annotation.annotate import Annotator
+from screw_dynamics_ros.core.annotation.annotate import Annotator, accelerations
 from screw_dynamics_ros.core.description.rigid_body import RigidBody
 from screw_dynamics_ros.core.estimation.effort_terms import TERMS
 from support.robots import urdf_path
@@ -103,7 +102,7 @@ def test_accelerations_do_not_depend_on_blocks(robot, monkeypatch):
     t, _, v, _, _ = smooth_motion(robot, 100)
     starts = np.random.default_rng(1).uniform(size=100) < 0.1
     whole = accelerations(t, v, starts)
-    monkeypatch.setattr('screw_dynamics_ros.core.annotation.accelerations.BLOCK_SIZE', 7)
+    monkeypatch.setattr('screw_dynamics_ros.core.annotation.annotate.BLOCK_SIZE', 7)
     np.testing.assert_array_equal(accelerations(t, v, starts), whole)
 
 

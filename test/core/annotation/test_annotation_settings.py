@@ -17,8 +17,7 @@ from screw_dynamics_ros.core import (
     annotate_arrays,
 )
 from screw_dynamics_ros.core.annotation import OUTPUTS
-from screw_dynamics_ros.core.annotation.accelerations import accelerations, smoothed
-from screw_dynamics_ros.core.annotation.annotate import Annotator
+from screw_dynamics_ros.core.annotation.annotate import Annotator, accelerations, smoothed
 from screw_dynamics_ros.core.annotation.settings import DEFAULT, check_outputs
 from screw_dynamics_ros.core.annotation.singularities import freedoms_of
 from screw_dynamics_ros.core.description.rigid_body import RigidBody

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core.errors import ArgumentError, NotAtRestError
-from screw_dynamics_ros.nodes.force_torque import rest, sensor_messages
-from screw_dynamics_ros.nodes.force_torque.rest import RestStates
+from screw_dynamics_ros.nodes.force_torque import sensor_messages, tool_poses
 from screw_dynamics_ros.nodes.force_torque.sensor_messages import SensorMessages, WrenchSample
+from screw_dynamics_ros.nodes.force_torque.tool_poses import RestStates
 from screw_dynamics_ros.ros.joint_states.mapper import ObservedState
 from support.messages import wrench_message
 
@@ -21,7 +21,7 @@ NOW = 1000.0  # s, on the monotonic clock
 
 @pytest.fixture(autouse=True)
 def _stopped_clock(monkeypatch):
-    for module in (rest, sensor_messages):
+    for module in (tool_poses, sensor_messages):
         monkeypatch.setattr(module, 'time', SimpleNamespace(monotonic=lambda: NOW))
 
 

@@ -9,7 +9,7 @@ from screw_dynamics_ros.core.estimation.wrist_sensor import (
     FilteredAcceleration,
     StampedValues,
 )
-from screw_dynamics_ros.nodes.force_torque.motion_step import SensorMotion, keep
+from screw_dynamics_ros.nodes.force_torque.wrist_sensor_outputs import SensorMotion, keep_motion
 from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.joint_states.policies import Policies
 from screw_dynamics_ros.ros.joint_states.stamped_messages import StampedMessages
@@ -27,7 +27,7 @@ def test_motions_of_before_a_pause_are_not_kept():
     def follow(has=VELOCITY | EFFORT, restarted=False):
         loop.mapper.stamp, loop.mapper.restarted, loop.has = len(stamps) + 1, restarted, has
         stamps.append(loop.mapper.stamp)
-        keep(motion, loop)
+        keep_motion(motion, loop)
         return motion.history.count
 
     assert [follow(), follow(), follow(EFFORT), follow(VELOCITY)] == [1, 2, 2, 3]

@@ -14,6 +14,7 @@ from screw_dynamics_ros.core.errors import ScrewDynamicsError
 from screw_dynamics_ros.nodes.simulation import command_topics
 from screw_dynamics_ros.nodes.simulation.command_messages import read_impedance
 from screw_dynamics_ros.nodes.simulation.joint_targets import command_of
+from screw_dynamics_ros.nodes.simulation.outputs import SimulationReport
 from screw_dynamics_ros.nodes.simulation.plant import (
     MAX_DECAY,
     MAX_PARTS,
@@ -22,7 +23,6 @@ from screw_dynamics_ros.nodes.simulation.plant import (
     Timeouts,
 )
 from screw_dynamics_ros.nodes.simulation.simulation_time import RunState, SimulationTime
-from screw_dynamics_ros.nodes.simulation.status import SimulationReport
 from screw_dynamics_ros.ros.ros2_control import with_simulated_hardware
 from screw_dynamics_ros.ros.status import Level
 from support.commanded_arm import Commanded, impedance_command, path

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import Robot
-from screw_dynamics_ros.nodes.simulation import status as status_module
+from screw_dynamics_ros.nodes.simulation import outputs
 from screw_dynamics_ros.nodes.simulation.joint_targets import EFFORT
+from screw_dynamics_ros.nodes.simulation.outputs import SimulationReport
 from screw_dynamics_ros.nodes.simulation.parameters import check
 from screw_dynamics_ros.nodes.simulation.plant import AppliedWrenches, Plant, Timeouts
 from screw_dynamics_ros.nodes.simulation.simulation_time import RunState, SimulationTime
-from screw_dynamics_ros.nodes.simulation.status import SimulationReport
 from screw_dynamics_ros.ros.status import Level
 from support.robots import urdf_path
 from support.simulated_motors import DT, DrivenArm
@@ -28,7 +28,7 @@ class Reported:
 
     def __init__(self, monkeypatch):
         self.now = 50.0
-        monkeypatch.setattr(status_module, 'time', SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(outputs, 'time', SimpleNamespace(monotonic=lambda: self.now))
         self.arm = arm = DrivenArm('panda')
         self.plant = Plant(
             arm.simulated, arm.joints, arm.motors, AppliedWrenches(arm.robot, at_once=True), DT

@@ -10,18 +10,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from screw_dynamics_ros.core.compile.typed.functions import Floats, typed
+from screw_dynamics_ros.core.compile.typed.records import Record
 from screw_dynamics_ros.core.estimation.dead_band import dead_band_of_size
-from screw_dynamics_ros.core.estimation.low_pass import LowPassSteps, low_pass_step
+from screw_dynamics_ros.core.estimation.low_pass import (
+    LowPassSteps,
+    advance_low_pass,
+    low_pass_step,
+)
 from screw_dynamics_ros.core.estimation.observers.observer_state import ObserverState
+from screw_dynamics_ros.core.estimation.observers.steps import adopt, are_positive
 from screw_dynamics_ros.core.robot.fused_kernel import Formula
 from screw_dynamics_ros.core.types import Array
 from screw_dynamics_ros.nodes.model.parts import Stage, StateStep
 from screw_dynamics_ros.nodes.model.running_model import RunningModel
+from screw_dynamics_ros.ros.data_path.loop import compiled_step
+from screw_dynamics_ros.ros.data_path.records import TAKEN, LoopRecord
 from screw_dynamics_ros.ros.joint_states.mapper import JointStateMapper
 from screw_dynamics_ros.ros.parameters import Parameters, Specification
-
-from . import filter_step as step
-from .filter_step import ActiveFilter
+from screw_dynamics_ros.ros.topics.channel_record import EFFORT, VELOCITY
 
 TABLE = (
     Specification(
@@ -63,6 +70,72 @@ TABLE = (
 
 #: Inputs of the program: states and weights of all filters, and dead bands.
 STATE, WEIGHTS, BANDS = 'filter_state', 'filter_weights', 'dead_bands'
+
+
+class ActiveFilter(Record):
+    """A filter and its memory.
+
+    Attributes
+    ----------
+    steps : LowPassSteps
+    state, result : (2 n,) arrays
+        Its state, and the next one from the kernel.
+    pivots : array or None
+        Numbers that must be positive, None if its input is never valid.
+    """
+
+    steps: LowPassSteps
+    state: Floats
+    result: Floats
+    pivots: Floats | None
+
+
+class Filters(Record):
+    """The filters of `OutputFilters`.
+
+    Attributes
+    ----------
+    is_pending : bool
+        Whether the states after the last step have not been adopted.
+    observer : ObserverState
+        Of the torques.
+    active : tuple of ActiveFilter
+    """
+
+    is_pending: bool
+    observer: ObserverState
+    active: tuple[ActiveFilter, ...]
+
+
+@typed
+def is_valid(each: ActiveFilter, is_settled: bool) -> bool:
+    """Return whether the input of a filter is valid."""
+    if not is_settled or each.pivots is None:
+        return False
+    return are_positive(each.pivots, len(each.pivots))
+
+
+@compiled_step
+def advance_filters(filters: Filters, loop: LoopRecord) -> int:
+    """Advance the active filters to a joint state, before the kernel is evaluated."""
+    elapsed = 0 if filters.is_pending else loop.state_clock.elapsed
+    for k in range(len(filters.active)):
+        advance_low_pass(filters.active[k].steps, elapsed)
+    filters.is_pending = True
+    return TAKEN
+
+
+@compiled_step
+def keep_filters(filters: Filters, loop: LoopRecord) -> int:
+    """Adopt the next states; filters without a valid input restart."""
+    filters.is_pending = False
+    is_complete = loop.has == VELOCITY | EFFORT
+    for k in range(len(filters.active)):
+        each = filters.active[k]
+        is_input = is_complete and is_valid(each, filters.observer.is_settled)
+        if not (is_input and adopt(each.state, each.result, len(each.result))):
+            each.steps.is_running = False
+    return TAKEN
 
 
 @dataclass(frozen=True)
@@ -158,7 +231,7 @@ class OutputFilters:
         self._parameters = parameters
         self.bands = np.zeros(3)
         self._plan: FilterPlan | None = None
-        self._record = step.Filters()
+        self._record = Filters()
         self._record.active = ()
 
     def bind(
@@ -208,7 +281,7 @@ class OutputFilters:
     def stage(self) -> Stage:
         """Return the stage that processes each joint state."""
         return Stage(
-            prepare=StateStep(step.advance_filters, lambda: self._record),
-            consume=StateStep(step.keep_filters, lambda: self._record),
+            prepare=StateStep(advance_filters, lambda: self._record),
+            consume=StateStep(keep_filters, lambda: self._record),
             is_needed=lambda: bool(self._record.active),
         )

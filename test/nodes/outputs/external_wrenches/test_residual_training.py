@@ -17,11 +17,11 @@ from screw_dynamics_ros.core.estimation.observers.observer_state import Observer
 from screw_dynamics_ros.core.estimation.observers.parameters import DEFAULTS
 from screw_dynamics_ros.core.estimation.threshold_flag import ThresholdFlag
 from screw_dynamics_ros.core.identification import residual_fit
-from screw_dynamics_ros.nodes.outputs.external_wrenches.recorded_states import (
+from screw_dynamics_ros.nodes.outputs.external_wrenches.residual_training import (
     RecordedStates,
+    ResidualTraining,
     record_state,
 )
-from screw_dynamics_ros.nodes.outputs.external_wrenches.residual_training import ResidualTraining
 from screw_dynamics_ros.ros.diagnostics import Level, Status
 from support.robots import urdf_path
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from screw_dynamics_ros.core import ArgumentError, Robot
-from screw_dynamics_ros.nodes.outputs.external_wrenches import finite_check, tare
-from screw_dynamics_ros.nodes.outputs.external_wrenches.finite_check import (
+from screw_dynamics_ros.nodes.outputs.external_wrenches import tare, wrench_topics
+from screw_dynamics_ros.nodes.outputs.external_wrenches.tare import TareStates
+from screw_dynamics_ros.nodes.outputs.external_wrenches.wrench_topics import (
     FiniteCheck,
     check_finite,
 )
-from screw_dynamics_ros.nodes.outputs.external_wrenches.tare import TareStates
 from screw_dynamics_ros.ros.data_path import externals
 from screw_dynamics_ros.ros.data_path.records import LoopRecord
 from screw_dynamics_ros.ros.joint_states.contents import JointStateMessage
@@ -235,7 +235,7 @@ def test_positions_that_go_back_and_forth(make):
 
 def test_numbers_that_are_not_finite_are_counted_with_the_effort_of_the_time(make, monkeypatch):
     states, numbers, moment = make(), np.zeros(3), [10.0]
-    monkeypatch.setattr(finite_check, 'time', SimpleNamespace(monotonic=lambda: moment[0]))
+    monkeypatch.setattr(wrench_topics, 'time', SimpleNamespace(monotonic=lambda: moment[0]))
     clock = SimpleNamespace(monotonic_ns=lambda: round(1e9 * moment[0]))
     monkeypatch.setattr(externals, 'time', clock)
     check, loop = FiniteCheck('~/wrench/tool', numbers, states.mapper), LoopRecord()
