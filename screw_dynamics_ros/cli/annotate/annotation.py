@@ -258,7 +258,7 @@ def residual_of(robot: Robot, request: Request) -> ResidualModel | None:
 
 
 def residual_findings(annotator: Annotator, request: Request) -> list[Finding]:
-    """Return what is wrong with the residuals for the observer of the request."""
+    """Return a finding if the residual model is for another observer than the request."""
     found = annotator.residual
     fault = '' if found is None else found.other_observer(described(vars(request.settings)))
     remedy = 'set these parameters, or fit it again with identify --residual --observer'
